@@ -129,12 +129,14 @@ class AdminClient:
     put_topics = topics.put_topics
     delete_topic = topics.delete_topic
     delete_topic_on_broker = topics.delete_topic_on_broker
+    delete_topics_on_broker = topics.delete_topics_on_broker
     delete_topic_on_name_servers = topics.delete_topic_on_name_servers
 
     put_group = groups.put_group
     put_groups = groups.put_groups
     groups_of = groups.groups_of
     delete_group = groups.delete_group
+    delete_groups = groups.delete_groups
     consumer_connection = groups.consumer_connection
     running_info = groups.running_info
     queue_owners = groups.queue_owners

@@ -251,6 +251,18 @@ class BrokerConfig:
     clear_retry_topic_when_delete_topic: bool = setting(
         True, "Deleting a topic deletes its POP retry topics too.", live=True
     )
+    batch_delete_topic_max_rate: float = setting(
+        10.0,
+        "Topics of a list that are deleted in a second, their retry topics among them. 0 or less: as fast as it goes.",
+        at_most=1_000_000,
+        live=True,
+    )
+    batch_delete_subscription_group_max_rate: float = setting(
+        10.0,
+        "Groups of a list that are deleted in a second. 0 or less: as fast as it goes.",
+        at_most=1_000_000,
+        live=True,
+    )
     auto_create_subscription_group: bool = setting(
         True, "Create a subscription group when it is first used.", live=True
     )

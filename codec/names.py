@@ -74,7 +74,7 @@ REVIVE_GROUP: Final = "CID_RMQ_SYS_REVIVE_GROUP"
 RECALL_TAG: Final = "_RECALL_TAG_"
 
 # What remarks of refusals end with (FAQUrl.suggestTodo).
-SEE_FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+SEE_FAQ: Final = "\nSee https://rocketmq.apache.org/docs/faq/ for further details."
 # The remark that a response is made with: some processors answer SUCCESS and leave it there.
 REMARK_LEFT: Final = "not set any response code"
 

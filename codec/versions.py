@@ -10,13 +10,13 @@ _BETAS = (
 
 
 def version_name(number: int) -> str:
-    """`V5_5_0` of 513; numbers beyond the last one get the last name."""
+    """`V5_5_1` of 515; numbers beyond the last one get the last name."""
     names = _names()
     return names[min(number, len(names) - 1)]
 
 
 def version_number(name: str) -> int:
-    """513 of `V5_5_0`."""
+    """515 of `V5_5_1`."""
     return _names().index(name)
 
 

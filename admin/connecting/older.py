@@ -35,6 +35,8 @@ NOT_OF_4: Final = frozenset(
         RequestCode.GET_LITE_CLIENT_INFO,
         RequestCode.GET_LITE_GROUP_INFO,
         RequestCode.TRIGGER_LITE_DISPATCH,
+        RequestCode.DELETE_TOPIC_IN_BROKER_LIST,
+        RequestCode.DELETE_SUBSCRIPTION_GROUP_LIST,
     }
 )
 

@@ -1,13 +1,17 @@
 """Consumer groups: configuration, connections, progress."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from trimq.admin.brokers.cluster import route_addrs, topic_route
 from trimq.admin.connecting.link import Link, ask, ask_any, is_unknown
+from trimq.admin.connecting.lists import ask_in_parts
 from trimq.admin.errors import NotFound, Refused
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.clients import ConsumerConnection, ProducerConnection
 from trimq.codec.bodies.groups import (
+    DeleteSubscriptionGroupListRequestBody,
     SubscriptionGroupConfig,
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
@@ -106,6 +110,21 @@ async def delete_group(link: Link, addr: str, group: str, with_offsets: bool = F
     """Delete a group from a broker."""
     header = DeleteSubscriptionGroupRequestHeader(group_name=group, clean_offset=with_offsets)
     await ask(link, addr, RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
+
+
+async def delete_groups(
+    link: Link, addr: str, groups: Sequence[str], with_offsets: bool = False
+) -> None:
+    """Delete groups from a broker; one after the other on one older than 5.5.1."""
+
+    def body_of(names: list[str]) -> DeleteSubscriptionGroupListRequestBody:
+        return DeleteSubscriptionGroupListRequestBody(
+            group_name_list=[*names], clean_offset=with_offsets
+        )
+
+    code = RequestCode.DELETE_SUBSCRIPTION_GROUP_LIST
+    alone = partial(delete_group, link, addr, with_offsets=with_offsets)
+    await ask_in_parts(link, addr, code, groups, body_of, alone)
 
 
 async def consumer_connection(

@@ -57,7 +57,7 @@ class Track:
 async def view_message(link: Link, topic: str, offset_id: str) -> Message:
     """The message at the broker and position that its offset id names.
 
-    CodecError when that is not an offset id, Refused when nothing lies there.
+    CodecError when that is not an offset id, Refused when nothing lies there, or a message of another topic.
     """
     store_host, offset = parse_offset_message_id(offset_id)
     header = ViewMessageRequestHeader(topic=topic, offset=offset)

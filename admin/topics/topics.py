@@ -1,10 +1,12 @@
 """A broker's topics: listing, creating, changing, deleting, offsets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from trimq.admin.brokers.cluster import masters, route_addrs
 from trimq.admin.connecting.link import Link, ask, ask_any, ask_name_server, is_unknown
+from trimq.admin.connecting.lists import ask_in_parts
 from trimq.admin.errors import NotFound, Refused
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.locks import MessageQueue
@@ -12,6 +14,7 @@ from trimq.codec.bodies.progress import GroupList
 from trimq.codec.bodies.queue_tables import TopicOffset, TopicStatsTable, by_queue
 from trimq.codec.bodies.topics import (
     CreateTopicListRequestBody,
+    DeleteTopicListRequestBody,
     TopicConfig,
     TopicConfigSerializeWrapper,
     TopicList,
@@ -129,6 +132,18 @@ async def delete_topic_on_broker(link: Link, addr: str, topic: str) -> None:
     """Delete a topic and its queues from one broker."""
     header = DeleteTopicRequestHeader(topic=topic)
     await ask(link, addr, RequestCode.DELETE_TOPIC_IN_BROKER, header)
+
+
+async def delete_topics_on_broker(link: Link, addr: str, topics: Sequence[str]) -> None:
+    """Delete topics and their queues from one broker; one after the other on one older than 5.5.1."""
+
+    def body_of(names: list[str]) -> DeleteTopicListRequestBody:
+        return DeleteTopicListRequestBody(topic_list=[*names])
+
+    code = RequestCode.DELETE_TOPIC_IN_BROKER_LIST
+    await ask_in_parts(
+        link, addr, code, topics, body_of, partial(delete_topic_on_broker, link, addr)
+    )
 
 
 async def delete_topic_on_name_servers(link: Link, topic: str, cluster: str) -> None:

@@ -43,12 +43,15 @@ class Announcement:
     def all_topics(self) -> list[bytes]:
         """The bodies of a full registration; several with enableSplitRegistration.
 
-        Kept until the topics change: with thousands of them it takes long to build.
+        Kept until the topics change: with thousands of them it takes long to build. In parts each has a version of its
+        own: a NameServer takes no change of a topic with a version that it has.
         """
+        if self._config.enable_split_registration:
+            return [self._next_body(part) for part in self._parts()]
         version = self.version()
         if self._cached[0] != version:
             topics = [self._told(topic) for topic in self._topics.all().values()]
-            self._cached = (version, [self._body(part) for part in self._parts(topics)])
+            self._cached = (version, [self._body(topics)])
         return self._cached[1]
 
     def some_topics(self, topics: Iterable[TopicConfig]) -> bytes:
@@ -116,11 +119,12 @@ class Announcement:
             return topic
         return msgspec.structs.replace(topic, perm=topic.perm & allowed)
 
-    def _parts(self, topics: list[TopicConfig]) -> Iterator[list[TopicConfig]]:
-        if not self._config.enable_split_registration:
-            yield topics
-            return
-        rest = iter(topics)
+    def _next_body(self, topics: list[TopicConfig]) -> bytes:
+        self._topics.raise_version()
+        return self._body(topics)
+
+    def _parts(self) -> Iterator[list[TopicConfig]]:
+        rest = iter([self._told(topic) for topic in self._topics.all().values()])
         part = list(islice(rest, self._config.split_registration_size))
         yield part
         while part := list(islice(rest, self._config.split_registration_size)):

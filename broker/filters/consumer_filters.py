@@ -6,7 +6,7 @@ maps of filters in the queues refer to it. `config/consumerFilter.json` is writt
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from trimq.broker.steps import Steps, in_steps
 from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.json_members import pretty, quoted
 from trimq.codec.bodies.base import decode_file
-from trimq.codec.bodies.filters import ConsumerFilterData, ConsumerFilterTable
+from trimq.codec.bodies.filters import BloomFilterData, ConsumerFilterData, ConsumerFilterTable
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.sql.building import Unreadable
 from trimq.codec.sql.expression import Expression
@@ -70,10 +70,16 @@ class ConsumerFilters:
     """All filters, by topic and group."""
 
     def __init__(
-        self, config: BrokerConfig, directory: Path, clock: Clock, expressions: Expressions
+        self,
+        config: BrokerConfig,
+        directory: Path,
+        clock: Clock,
+        expressions: Expressions,
+        topics: Container[str],
     ) -> None:
-        """`directory` is the store's `config` folder."""
+        """`directory` is the store's `config` folder. `topics`: those that there are; others get no filters."""
         self._config = config
+        self._known_topics = topics
         self._clock = clock
         self._expressions = expressions
         self.bloom = Bloom(
@@ -112,7 +118,7 @@ class ConsumerFilters:
         texts: list[str] = []
         for one in subscriptions:
             text = one.sub_string
-            if text is None or not is_filter(one.expression_type, text):
+            if text is None or not self._is_kept(one):
                 continue
             old = self.find(one.topic, group)
             if old is not None and old.expression is not None and not _replaces(one, old):
@@ -126,17 +132,31 @@ class ConsumerFilters:
         topics: set[str] = set()
         for one in subscriptions:
             topics.add(one.topic)
-            if one.sub_string and is_filter(one.expression_type, one.sub_string):
+            if one.sub_string and self._is_kept(one):
                 self._register(group, one, one.sub_string)
         for topic, known in self.of_group(group).items():
             if topic not in topics and not known.is_dead:
                 self._die(known, "topic no longer subscribed")
+
+    def register_missing(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
+        """What its members said before, of topics that there were not then: they do not say it again."""
+        for one in subscriptions:
+            if not self._is_kept(one) or self.find(one.topic, group) is not None:
+                continue
+            text = one.sub_string or ""
+            # Read with the heartbeat that said it; forgotten since, it comes with the next one that says it.
+            if self._expressions.find(one.expression_type, text) is not None:
+                self._put(group, one, text)
 
     def group_gone(self, group: str) -> None:
         """Its last member has left (unRegister)."""
         for known in self.of_group(group).values():
             if not known.is_dead:
                 self._die(known, "group gone")
+
+    def _is_kept(self, one: SubscriptionData) -> bool:
+        """Whether a subscription has a filter, and a topic that it can be for."""
+        return is_filter(one.expression_type, one.sub_string) and one.topic in self._known_topics
 
     def _register(self, group: str, one: SubscriptionData, text: str) -> None:
         old = self.find(one.topic, group)
@@ -161,8 +181,9 @@ class ConsumerFilters:
             old.expression = self._read(old.data)
 
     def _put(self, group: str, one: SubscriptionData, text: str) -> None:
+        with_maps = self._config.enable_calc_filter_bit_map
         data = ConsumerFilterData(
-            bloom_filter_data=self.bloom.data_of(group, one.topic),
+            bloom_filter_data=self.bloom.data_of(group, one.topic) if with_maps else None,
             born_time=self._clock.millis(),
             client_version=one.sub_version,
             consumer_group=group,
@@ -260,8 +281,10 @@ class ConsumerFilters:
             for topic in loaded.filter_data_by_topic.values()
             for data in topic.group_filter_data.values()
         ]
-        if not all(self.bloom.is_ours(data.bloom_filter_data) for data in found):
-            log.warning("filters forgotten, their maps have another length: count=%d", len(found))
+        if not all(self._fits(data.bloom_filter_data) for data in found):
+            log.warning(
+                "filters forgotten, they are not made for the maps now: count=%d", len(found)
+            )
             self._changed = True
             return
         now = self._clock.millis()
@@ -275,6 +298,15 @@ class ConsumerFilters:
             known = Filter(data, expression)
             self._keep(known)
             self._note_dead(known)
+
+    def _fits(self, bits: BloomFilterData | None) -> bool:
+        """Whether the maps of messages are those that the bits are for. Until 5.5.1 each filter had some.
+
+        Without any it is made anew as soon as maps are wanted: those that there are say nothing of it.
+        """
+        if bits is None:
+            return not self._config.enable_calc_filter_bit_map
+        return self.bloom.is_ours(bits)
 
     async def persist(self) -> None:
         """Write what has changed since the last time; no step holds the loop for long."""

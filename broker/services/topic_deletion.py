@@ -59,7 +59,12 @@ class TopicDeletion:
         self._lite = lite
 
     def delete(self, topic: str) -> Steps[None]:
-        """StoreError, and then it can be repeated."""
+        """The topic and its retry topics. StoreError, and then it can be repeated."""
+        for name in (yield from self.delete_alone(topic)):
+            yield from self._delete(name)
+
+    def delete_alone(self, topic: str) -> Steps[list[str]]:
+        """Its retry topics are left, and returned. StoreError, and then it can be repeated."""
         # What was sent before it goes with the topic: written behind it, it would come back in the next one's queues.
         self._store.write_others()
         self._topics.leaving.add(topic)
@@ -69,8 +74,7 @@ class TopicDeletion:
             yield from self._delete(topic)
         finally:
             self._topics.leaving.discard(topic)
-        for name in retries:
-            yield from self._delete(name)
+        return retries
 
     def _delete(self, name: str) -> Steps[None]:
         # First what can fail, as an elastic topic's record: then the request can be repeated.

@@ -298,6 +298,10 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self._next_version()
         self.persist()
 
+    def raise_version(self) -> None:
+        """The table as it is counts as a new one; the file gets that with the next change."""
+        self._next_version()
+
     def follow(self, master: TopicConfigSerializeWrapper) -> None:
         """Take over the master's table. Topics that it does not have stay: missing is not deleted."""
         take = self._following.take(master.data_version, self.data_version)

@@ -30,6 +30,11 @@ def decode_body(cls: type[B], data: bytes) -> B:
     return fastjson.loads_as(cls, data, LARGE)
 
 
+def decode_if_there(cls: type[B], data: bytes) -> B | None:
+    """The same; None when nothing was sent, or `null`."""
+    return None if data.strip() in {b"", b"null"} else decode_body(cls, data)
+
+
 def decode_request(cls: type[B], data: bytes) -> B:
     """Read what a client sent: at most 1 MiB. CodecError as above."""
     if len(data) < _SHORT and data.count(b"{") + data.count(b"[") <= DEPTH:

@@ -72,3 +72,10 @@ class SubscriptionGroupList(Body, kw_only=True):
     """UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST."""
 
     group_config_list: list[SubscriptionGroupConfig] = msgspec.field(default_factory=list)
+
+
+class DeleteSubscriptionGroupListRequestBody(Body, kw_only=True):
+    """DELETE_SUBSCRIPTION_GROUP_LIST."""
+
+    clean_offset: bool = False
+    group_name_list: list[str | None] | None = None

@@ -79,3 +79,9 @@ class CreateTopicListRequestBody(Body, kw_only=True):
     """UPDATE_AND_CREATE_TOPIC_LIST."""
 
     topic_config_list: list[TopicConfig] = msgspec.field(default_factory=list)
+
+
+class DeleteTopicListRequestBody(Body, kw_only=True):
+    """DELETE_TOPIC_IN_BROKER_LIST."""
+
+    topic_list: list[str | None] | None = None

@@ -26,8 +26,8 @@ from trimq.codec.frames.json_head import (
 JSON: Final = 0
 ROCKETMQ: Final = 1
 
-# MQVersion V5_5_0, and the language that TriMQ claims: clients know the broker as a Java one.
-VERSION: Final = 513
+# MQVersion V5_5_1, and the language that TriMQ claims: clients know the broker as a Java one.
+VERSION: Final = 515
 LANGUAGE: Final = 0
 
 RESPONSE_BIT: Final = 1

@@ -1,4 +1,4 @@
-"""deleteSubGroup: delete a group; from a cluster also its retry and dead-letter topics.
+"""deleteSubGroup: delete groups; from a cluster also their retry and dead-letter topics.
 
 Java: DeleteSubscriptionGroupCommand.
 """
@@ -15,13 +15,20 @@ from trimq.mqadmin.framework import (
     broker_or_cluster,
     chosen_addrs,
     dry_run_option,
+    names_in,
 )
 from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("deleteSubGroup")
 @broker_or_cluster
-@click.option("-g", "--groupName", "group", required=True, help="The group.")
+@click.option(
+    "-g",
+    "--groupName",
+    "listed",
+    required=True,
+    help="The group, or some separated by commas.",
+)
 @click.option(
     "-r",
     "--removeOffset",
@@ -36,28 +43,34 @@ def command(
     run: Run,
     broker_addr: str | None,
     cluster: str | None,
-    group: str,
+    listed: str,
     with_offsets: bool,
     dry_run: bool,
 ) -> None:
+    groups = names_in(listed)
     addrs = hash_order(chosen_addrs(run, broker_addr, cluster))
     if dry_run:
-        plan_group_deletion(run, group, addrs, with_offsets, cluster is not None)
+        for group in groups:
+            plan_group_deletion(run, group, addrs, with_offsets, cluster is not None)
         return
     where = f" in cluster [{cluster}]" if cluster is not None else ""
-
-    def delete(addr: str) -> None:
-        if group not in run.admin.groups_of(addr):
-            run.warn(f"{addr} does not have group {group!r}: nothing to delete there")
-        run.admin.delete_group(addr, group, with_offsets)
-        text = f"delete subscription group [{group}] from broker [{addr}]{where} success."
-        run.out.row(text, {"group": group, "addr": addr, "deleted": True})
-
-    run.on_each(addrs, delete)
+    run.on_each(addrs, lambda addr: _delete(run, addr, groups, with_offsets, where))
     if cluster is None:
         return
     try:
-        for prefix in (RETRY_PREFIX, DLQ_PREFIX):
-            run.admin.delete_topic(prefix + group, cluster)
+        for group in groups:
+            for prefix in (RETRY_PREFIX, DLQ_PREFIX):
+                run.admin.delete_topic(prefix + group, cluster)
     except FAILURES as error:
         run.problem(error)
+
+
+def _delete(run: Run, addr: str, groups: list[str], with_offsets: bool, where: str) -> None:
+    there = run.admin.groups_of(addr)
+    for group in groups:
+        if group not in there:
+            run.warn(f"{addr} does not have group {group!r}: nothing to delete there")
+    run.admin.delete_groups(addr, groups, with_offsets)
+    for group in groups:
+        text = f"delete subscription group [{group}] from broker [{addr}]{where} success."
+        run.out.row(text, {"group": group, "addr": addr, "deleted": True})

@@ -156,8 +156,14 @@ class HeartBeat(Processor[None]):
         )
         for _ in self._consumers.registering(client, consumer, notify, without_sub=without_sub):
             yield 0
-        if not without_sub:
-            self._filters.table.register(consumer.group_name, consumer.subscription_data_set)
+        table = self._filters.table
+        if without_sub:
+            group = self._consumers.group(consumer.group_name)
+            table.register_missing(
+                consumer.group_name, group.subscriptions.values() if group else ()
+            )
+        else:
+            table.register(consumer.group_name, consumer.subscription_data_set)
         return changed
 
     def _client(self, request: Request[None], data: HeartbeatData) -> Client:

@@ -16,9 +16,10 @@ from trimq.broker.figures.store_figures import StoreFigures
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.codes import RequestCode
+from trimq.codec.frames.command import VERSION
+from trimq.codec.versions import version_name
 from trimq.remoting.contract import Processor, Request, Response
 
-_VERSION: Final = "V5_5_0"
 _WRITTEN, _FOUND, _MISSED, _PULLED = range(4)
 _WINDOWS: Final = (10, 60, 600)
 _QUEUES: Final = {
@@ -78,7 +79,7 @@ class GetBrokerRuntimeInfo(Processor[None]):
         for level, offset in self._delays.progress().items():
             table[f"scheduleMessageOffset_{level}"] = f"{offset},{self._delays.end(level)}"
         table["brokerActive"] = "true"
-        table["brokerVersionDesc"] = _VERSION
+        table["brokerVersionDesc"] = version_name(VERSION)
         table["bootTimestamp"] = str(self._stats.started)
         table["runtime"] = _duration(self._clock.steady_millis() - self._stats.started)
         return Response(body=encode_body(KVTable(table=table)))

@@ -84,6 +84,25 @@ def test_a_group_without_members(server: TestServer, admin: BlockingAdminClient)
     admin.delete_group(server.broker_addr, "G")
 
 
+def test_lists_are_deleted(server: TestServer, admin: BlockingAdminClient) -> None:
+    addr = server.broker_addr
+    topics = [TopicConfig(topic_name=f"Listed{number}") for number in range(25)]
+    groups = [SubscriptionGroupConfig(group_name=f"listed{number}") for number in range(25)]
+    admin.put_topics(addr, topics)
+    admin.put_groups(addr, groups)
+    admin.update_broker_config(
+        addr, {"batchDeleteTopicMaxRate": "0", "batchDeleteSubscriptionGroupMaxRate": "0"}
+    )
+    admin.delete_topics_on_broker(addr, [one.topic_name for one in topics[1:]])
+    admin.delete_groups(addr, [one.group_name for one in groups[1:]], True)
+    left = [name for name in admin.topics_of(addr) if name.startswith("Listed")]
+    assert left == ["Listed0"]
+    assert [name for name in admin.groups_of(addr) if name.startswith("listed")] == ["listed0"]
+    with pytest.raises(Refused, match="conflict with system topic"):
+        admin.delete_topics_on_broker(addr, ["Listed0", "TBW102"])
+    assert "Listed0" in admin.topics_of(addr)
+
+
 def test_entries_of_name_servers(admin: BlockingAdminClient) -> None:
     admin.put_kv("Space", "key", "value")
     assert admin.get_kv("Space", "key") == "value"

@@ -7,6 +7,7 @@ Right: no operation asks a server for what it leaves unanswered; what it cannot 
 
 import inspect
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -79,6 +80,8 @@ GIVEN: Final[dict[str, Any]] = {
     "remapping": Remapping(1),
     "topics": [TopicConfig(topic_name="T")],
     "groups": [SubscriptionGroupConfig(group_name="G")],
+    ("topics", Sequence[str]): ["T", "U"],
+    ("groups", Sequence[str]): ["G", "H"],
     ("topic", TopicConfig): TopicConfig(topic_name="T"),
     ("group", SubscriptionGroupConfig): SubscriptionGroupConfig(group_name="G"),
     ("mode", SetMessageRequestModeRequestBody): SetMessageRequestModeRequestBody(),

@@ -54,5 +54,11 @@ def test_queues_of_a_topic_are_listed_by_number() -> None:
 
 
 def test_versions() -> None:
-    known = {0: "V3_0_0_SNAPSHOT", 15: "V3_0_0_FINAL", 513: "V5_5_0", 99999: "HIGHER_VERSION"}
+    known = {
+        0: "V3_0_0_SNAPSHOT",
+        15: "V3_0_0_FINAL",
+        513: "V5_5_0",
+        515: "V5_5_1",
+        99999: "HIGHER_VERSION",
+    }
     assert {number: version_name(number) for number in known} == known

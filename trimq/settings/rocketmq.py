@@ -1,7 +1,7 @@
-"""Settings that RocketMQ 5.5.0 has and TriMQ ignores: harmless here, or refused, and why.
+"""Settings that RocketMQ 5.5.1 has and TriMQ ignores: harmless here, or refused, and why.
 
 With the declared settings these are all keys of its config classes; a test holds the table against
-what was recorded from 5.5.0 (tests/vectors/settings.tsv). Nothing is refused for its name: a value
+what was recorded from 5.5.1 (tests/vectors/settings.tsv). Nothing is refused for its name: a value
 that promises nothing starts, also `authenticationEnabled=false`.
 """
 
@@ -85,6 +85,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         enableRemotingMetrics enableRequestMetrics enableStatsMetrics enableTransactionMetrics
         estimateAccumulation metricGrpcExporterIntervalInMills metricGrpcExporterTimeOutInMills
         metricLoggingExporterIntervalInMills metricsExportBatchMaxDataPoints
+        metricsExportBatchMaxConcurrent metricsExportBatchSplitEnabled metricsExportOtelMemoryMode
         metricsGrpcExporterTarget metricsInDelta metricsLabel metricsOtelCardinalityLimit
         metricsPromExporterHost metricsPromExporterPort
     """,
@@ -122,6 +123,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         realTimePersistRocksDBConfig rocksdbCompressionType rocksdbFlushWalFrequency
         rocksdbWalFileRollingThreshold statRocksDBCQIntervalSec useSeparateStorePathForRocksdbCQ
         useSingleRocksDBForAllConfigs flushConsumerOffsetHistoryInterval
+        rocksdbCQSelectiveDoubleWriteEnable rocksdbMaxSizeAmplificationPercent
     """,
     _TIMER: """
         disappearTimeAfterStart timerColdDataCheckIntervalMs
@@ -151,6 +153,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
     """,
     _POP_ROCKSDB: """
         popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
+        popRocksdbBlockCacheSize popRocksdbWriteBufferSize
     """,
     _POP_RETRY_QUEUE: """
         useSeparateRetryQueue
@@ -181,6 +184,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
     _RECOVERY: """
         checkCRCOnRecover checkCommitLogOffsetOnRecover commitLogRecoverMaxNum
         enableAcceleratedRecovery enableLogConsumeQueueRepeatedlyBuildWhenRecover maxChecksumRange
+        maxCheckMessageReuseBufferSize
         maxRecoveryCommitlogFiles recheckReputOffsetFromCq recoverConcurrently
         recoverThreadPoolNums
     """,
@@ -188,6 +192,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         accessMessageInMemoryHotRatio autoMessageVersionOnTopicLen cleanSwapedMapInterval commitCommitLogLeastPages
         commitCommitLogThoroughInterval commitIntervalCommitLog commitLogForceSwapMapInterval
         commitLogSwapMapInterval commitLogSwapMapReserveFileNum correctLogicMinOffsetForceInterval
+        correctMinOffsetMadviseEnable
         correctLogicMinOffsetSleepInterval dataReadAheadEnable debugLockEnable diskFallRecorded
         dispatchCqCacheNum dispatchCqThreads dispatchFromSenderThread enableAsyncReput
         enableBuildConsumeQueueConcurrently enableCleanExpiredOffset

@@ -121,7 +121,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         registration=registered,
         groups=of_groups,
         clients=of_clients,
-        filters=filters.sql_filters(given),
+        filters=filters.sql_filters(given, of_topics.table),
         offsets=offset,
         arrivals=arrivals,
         elastic=of_elastic,

@@ -9,6 +9,7 @@ from compat_tests.wire.cases import (
     batches,
     clients,
     counters,
+    deleting_lists,
     filtering,
     greetings,
     holding,
@@ -40,6 +41,8 @@ from compat_tests.wire.cases import (
     topics,
     transactions,
     unlike_json,
+    viewing,
+    viewing_light,
 )
 
 MODULES = (
@@ -51,6 +54,7 @@ MODULES = (
     retries,
     clients,
     counters,
+    deleting_lists,
     languages,
     light_queues,
     namesrv,
@@ -79,6 +83,8 @@ MODULES = (
     greetings,
     bad_input,
     unlike_json,
+    viewing,
+    viewing_light,
     odd_fields,
 )
 

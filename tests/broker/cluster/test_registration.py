@@ -277,6 +277,11 @@ async def test_topics_leave_in_parts(tmp_path: Path) -> None:
     sizes = [len(body.topic_config_serialize_wrapper.topic_config_table) for body in server.bodies]
     assert sum(sizes) == len(broker.topics)
     assert set(sizes[:-1]) == {6}
+    versions = [body.topic_config_serialize_wrapper.data_version for body in server.bodies]
+    counters = [version.counter for version in versions]
+    # Each is newer than what the NameServer got with the one before, which it compares by this.
+    assert counters == list(range(counters[0], counters[0] + len(sizes)))
+    assert len(sizes) > 1
 
 
 async def test_ordered_topics_are_taken_over(broker: Broker) -> None:

@@ -29,6 +29,16 @@ class HandClock(Clock):
         return self.now
 
 
+class Everything:
+    """There is every topic, but for some."""
+
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        return name not in self.missing
+
+
 class Table:
     """Filters on one directory, as a broker that reads every expression at once."""
 
@@ -36,12 +46,15 @@ class Table:
         self.directory = directory
         self.settings = settings
         self.clock = HandClock()
+        self.topics = Everything()
         self.start()
 
     def start(self, read: bool = False) -> None:
         self.expressions = Expressions()
         config = BrokerConfig(**self.settings)
-        self.filters = ConsumerFilters(config, self.directory, self.clock, self.expressions)
+        self.filters = ConsumerFilters(
+            config, self.directory, self.clock, self.expressions, self.topics
+        )
         self.filters.load(read=read)
 
     def beat(self, group: str = "G", /, version: int = 1, **wanted: str) -> None:
@@ -55,6 +68,7 @@ class Table:
         for text in self.filters.unread(group, subscriptions):
             self.expressions.read_now("SQL92", text)
         self.filters.register(group, subscriptions)
+        self.said = subscriptions
 
     def find(self, topic: str = "T", group: str = "G") -> Filter:
         found = self.filters.find(topic, group)
@@ -198,7 +212,8 @@ def test_only_so_much_is_kept(make: Callable[..., Table]) -> None:
     assert sorted(table.filters.on_topic("T")) == ["G", "I", "J", "K"]
 
 
-async def test_the_file_is_the_real_brokers(table: Table) -> None:
+async def test_the_file_is_the_real_brokers(make: Callable[..., Table]) -> None:
+    table = make(enable_calc_filter_bit_map=True)
     table.beat("CG", version=7, T="a > 1")
     table.beat("SQLG", version=8, TopicTest="b = 'ü'")
     await table.filters.persist()
@@ -260,8 +275,64 @@ def test_expressions_are_read_at_a_start_if_messages_ask_for_them(table: Table) 
 
 
 def test_other_maps_make_all_of_it_worthless(make: Callable[..., Table]) -> None:
-    table = make()
+    table = make(enable_calc_filter_bit_map=True)
     table.beat(T="a = 5")
     table.filters.close()
     assert make(expect_consumer_num_use_filter=64).filters.count == 0
     assert make().filters.count == 1
+
+
+def test_without_maps_it_has_no_bits_and_is_kept(make: Callable[..., Table]) -> None:
+    """RocketMQ 5.5.1 writes such a file too, and forgets it all at its next start."""
+    table = make()
+    table.beat(T="a = 5")
+    assert table.find().data.bloom_filter_data is None
+    table.filters.close()
+    assert "bloomFilterData" not in table.file.read_text()
+    assert make().filters.count == 1
+    # A map that was made without it says nothing of it.
+    table = make(enable_calc_filter_bit_map=True)
+    assert table.filters.count == 0
+    table.beat(T="a = 5")
+    assert table.find().data.bloom_filter_data == table.filters.bloom.data_of("G", "T")
+
+
+@pytest.mark.parametrize("with_maps", [False, True])
+def test_a_file_of_5_5_0_has_bits_in_any_case(make: Callable[..., Table], with_maps: bool) -> None:
+    table = make(enable_calc_filter_bit_map=True)
+    table.beat(version=5, T="a = 5")
+    table.filters.close()
+    table = make(enable_calc_filter_bit_map=with_maps)
+    bits = table.find().data.bloom_filter_data
+    assert bits == table.filters.bloom.data_of("G", "T")
+    table.beat(version=5, T="a = 5")
+    assert not table.find().is_dead
+    assert table.find().data.bloom_filter_data == bits
+
+
+def test_a_topic_that_there_is_not_has_no_filter(table: Table) -> None:
+    table.topics.missing = {"T"}
+    table.beat(version=5, T="a = 5", U="a = 6")
+    assert list(table.filters.of_group("G")) == ["U"]
+    one = SubscriptionData(topic="T", sub_string="b = 7", expression_type="SQL92", sub_version=5)
+    assert table.filters.unread("G", [one]) == []
+    # It comes with the first heartbeat after its topic, also with one that says no subscriptions.
+    table.topics.missing = set()
+    table.expressions.read_now("SQL92", "a = 5")
+    table.filters.register_missing("G", table.said)
+    assert table.find("T").data.expression == "a = 5"
+    first = table.find("U")
+    table.filters.register_missing("G", table.said)
+    assert table.find("U") is first
+
+
+def test_the_filter_of_a_deleted_topic_goes_with_its_group(table: Table) -> None:
+    table.beat(version=5, T="a = 5")
+    table.topics.missing = {"T"}
+    table.clock.now += 5
+    table.beat(version=6, T="a = 6")
+    assert (table.find().data.expression, table.find().is_dead) == ("a = 5", False)
+    table.filters.group_gone("G")
+    table.clock.now += DAY
+    at_once(table.filters.clean())
+    assert table.filters.count == 0

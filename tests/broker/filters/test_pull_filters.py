@@ -26,7 +26,7 @@ def positions(bit_map: bytes) -> set[int]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    return Table(tmp_path)
+    return Table(tmp_path, enable_calc_filter_bit_map=True)
 
 
 def filters(table: Table, with_maps: bool = True, **settings: bool) -> PullFilters:

@@ -108,7 +108,11 @@ def one_that_leaves_a_group(of: Of) -> Callable[[], object]:
 
 def a_filter_when_there_is_no_room(of: Of) -> Callable[[], object]:
     filters = ConsumerFilters(
-        BrokerConfig(max_filter_characters=of.count * 505), of.directory, of.clock, Expressions()
+        BrokerConfig(max_filter_characters=of.count * 505),
+        of.directory,
+        of.clock,
+        Expressions(),
+        {T},
     )
     filters._expressions.read_now("SQL92", "a = 5")
 

@@ -128,7 +128,7 @@ def members_that_are_told(of: Of) -> Iterable[object]:
 
 
 def filters_that_nobody_uses(of: Of) -> Iterable[object]:
-    filters = ConsumerFilters(BrokerConfig(), of.directory, of.clock, Expressions())
+    filters = ConsumerFilters(BrokerConfig(), of.directory, of.clock, Expressions(), {T})
     filters._expressions.read_now("SQL92", "a = 5")
     for group in of.groups:
         wanted = SubscriptionData(topic=T, sub_string="a = 5", expression_type="SQL92")

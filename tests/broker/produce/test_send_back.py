@@ -7,7 +7,7 @@ from trimq.codec.flags import Perm
 from trimq.codec.records.properties import parse_properties
 from trimq.store.errors import DiskFull
 
-SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/faq/ for further details."
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ NOT_SO_LATE = (
     "timer message illegal, the delay time should not be bigger than the max delay 259200000ms; or if"
     " set del msg, the delay time should be bigger than the current time"
 )
-SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/faq/ for further details."
 
 
 def stored(producing, topic="T", queue_id=0):

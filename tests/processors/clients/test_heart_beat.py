@@ -6,6 +6,7 @@ import pytest
 
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
+from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import TopicSysFlag
@@ -25,6 +26,10 @@ class Clients:
         self.producers = broker.producers
         self.heart_beat = broker.processor(HeartBeat)
         self.unregister_client = broker.processor(UnregisterClient)
+
+    def create_topic(self) -> None:
+        """T: what there is not has no filter."""
+        self.broker.topics.update(TopicConfig(topic_name="T"))
 
     def beat(self, *groups: ConsumerData, **settings: Any) -> dict[str, str]:
         data = HeartbeatData(client_id="c1", consumer_data_set=list(groups), **settings)
@@ -165,6 +170,7 @@ def filtering(text: str, version: int = 1, group: str = "g") -> ConsumerData:
 
 
 async def test_filters_are_registered_and_bad_ones_accepted(clients: Clients) -> None:
+    clients.create_topic()
     filters = clients.broker.filters.table
     for version, text in enumerate(("n > 5", "n >", "n > 6"), 1):
         data = HeartbeatData(client_id="c1", consumer_data_set=[filtering(text, version)])
@@ -185,6 +191,7 @@ async def test_filters_are_registered_and_bad_ones_accepted(clients: Clients) ->
 
 
 async def test_heartbeats_without_subscriptions_change_no_filter(clients: Clients) -> None:
+    clients.create_topic()
     data = HeartbeatData(client_id="c1", consumer_data_set=[filtering("n > 5")])
     await answer(
         clients.heart_beat,
@@ -198,7 +205,21 @@ async def test_heartbeats_without_subscriptions_change_no_filter(clients: Client
     assert clients.broker.filters.table.find("T", "g").is_dead
 
 
+def test_a_topic_that_comes_later_gets_its_filter_with_any_heartbeat(clients: Clients) -> None:
+    """In RocketMQ 5.5.1 not with one without subscriptions, so never."""
+    filters = clients.broker.filters
+    clients.beat(filtering("n > 5"), heartbeat_fingerprint=7)
+    assert filters.table.find("T", "g") is None
+    clients.create_topic()
+    filters.expressions.read_now("SQL92", "n > 5")
+    bare = consumer()
+    bare.subscription_data_set = []
+    clients.beat(bare, heartbeat_fingerprint=7, without_sub=True)
+    assert filters.table.find("T", "g").data.expression == "n > 5"
+
+
 def test_a_connection_that_ends_takes_its_groups_filters_out_of_use(clients: Clients) -> None:
+    clients.create_topic()
     broker = clients.broker
     broker.filters.expressions.read_now("SQL92", "n > 5")
     clients.beat(filtering("n > 5"), filtering("n > 5", group="h"))

@@ -14,7 +14,7 @@ from trimq.codec.records.record import parse_record
 from trimq.remoting.contract import LimitReached
 from trimq.store import native
 
-SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/faq/ for further details."
 HELD = SUSPEND | SUBSCRIPTION
 
 

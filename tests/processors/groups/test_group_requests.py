@@ -118,3 +118,14 @@ def test_delete_a_group(broker: Any, clean: bool, left: int) -> None:
     assert processor.handle(broker.request(207, header)).code == 0
     assert "g" not in broker.groups
     assert broker.offsets.query("g", "T", 0) == left
+
+
+def test_a_deleted_group_of_lite_topics_loses_its_offsets(broker: Any) -> None:
+    """They are of queues that nobody else can name."""
+    group = SubscriptionGroupConfig(group_name="g", attributes={"+lite.bind.topic": "T"})
+    broker.groups.update(group)
+    broker.offsets.commit("c", "g", "T", 0, 5)
+    header = headers.DeleteSubscriptionGroupRequestHeader(group_name="g", clean_offset=False)
+    assert broker.processor(DeleteSubscriptiongroup).handle(broker.request(207, header)).code == 0
+    assert "g" not in broker.groups
+    assert broker.offsets.query("g", "T", 0) == -1

@@ -1,4 +1,4 @@
-"""Every key of RocketMQ 5.5.0 is honoured, harmless or refused; so are its own configuration files."""
+"""Every key of RocketMQ 5.5.1 is honoured, harmless or refused; so are its own configuration files."""
 
 from dataclasses import MISSING
 from pathlib import Path

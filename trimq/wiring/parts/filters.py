@@ -1,6 +1,6 @@
 """Filters over properties (SQL92): which group wants what, and their maps in queues."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
 
 from trimq.broker.filters.consumer_filters import PERSIST_SECONDS, ConsumerFilters
@@ -14,11 +14,11 @@ from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 
 
-def sql_filters(given: Given) -> SqlFilters:
+def sql_filters(given: Given, topics: Container[str]) -> SqlFilters:
     """Those of a broker that nobody has asked yet."""
     config = given.config
     expressions = Expressions()
-    table = ConsumerFilters(config, given.directory, given.clock, expressions)
+    table = ConsumerFilters(config, given.directory, given.clock, expressions, topics)
     return SqlFilters(expressions, table, PullFilters(config, table, _with_maps(given)))
 
 

@@ -9,10 +9,13 @@ from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
 from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.group_deletion import GroupDeletion, Holder
+from trimq.broker.services.paced import PacedWork
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
-from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup, Holder
+from trimq.processors.groups.delete_subscription_group_list import DeleteSubscriptionGroupList
+from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup
 from trimq.processors.groups.get_all_message_request_mode import GetAllMessageRequestMode
 from trimq.processors.groups.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
 from trimq.processors.groups.get_subscriptiongroup_config import GetSubscriptiongroupConfig
@@ -48,15 +51,16 @@ def part(
     modes: RequestModes,
 ) -> Part:
     groups.write_by(tables)
+    deletion = GroupDeletion(groups, offsets, figures.traffic, deleting.holders)
+    paced = PacedWork(deleting.begun)
     settle = partial(partial, services.every_async, services.SETTLE_SECONDS)
     return Part(
         name="groups",
         processors=[
             UpdateAndCreateSubscriptiongroup(groups),
             UpdateAndCreateSubscriptiongroupList(groups),
-            DeleteSubscriptiongroup(
-                groups, offsets, figures.traffic, deleting.holders, deleting.begun
-            ),
+            DeleteSubscriptiongroup(deletion, deleting.begun),
+            DeleteSubscriptionGroupList(given.config, deletion, paced),
             UpdateAndGetGroupForbidden(groups),
             GetSubscriptiongroupConfig(groups),
             GetAllSubscriptiongroupConfig(given.config, groups),
@@ -64,6 +68,7 @@ def part(
             GetAllMessageRequestMode(modes),
         ],
         services={
+            "end lists of groups": paced.run,
             "settle groups": settle(groups.settle),
             "settle request modes": settle(modes.settle),
         },

@@ -11,6 +11,7 @@ from trimq.broker.lite.life import LiteLife
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.paced import PacedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.contract import Timers
@@ -20,6 +21,7 @@ from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.process.metrics import Sample
 from trimq.processors.topics.delete_topic_in_broker import DeleteTopicInBroker
+from trimq.processors.topics.delete_topic_in_broker_list import DeleteTopicInBrokerList
 from trimq.processors.topics.get_all_topic_config import GetAllTopicConfig
 from trimq.processors.topics.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
 from trimq.processors.topics.get_topic_config import GetTopicConfig
@@ -79,6 +81,7 @@ def part(
         holders.blocks,
         holders.lite,
     )
+    paced = PacedWork(begun)
     announced = partial(registration.settled, config.register_broker_timeout_mills / 1000)
     return Part(
         name="topics",
@@ -87,6 +90,7 @@ def part(
             UpdateAndCreateStaticTopic(config, topics, announced),
             UpdateAndCreateTopicList(config, topics, announced),
             DeleteTopicInBroker(config, topics, deletion, begun),
+            DeleteTopicInBrokerList(config, topics, deletion, paced),
             GetAllTopicConfig(config, topics),
             GetTopicConfig(topics),
             GetSystemTopicListFromBroker(topics),
@@ -95,6 +99,7 @@ def part(
         services={
             "settle topics": partial(services.every_async, services.SETTLE_SECONDS, topics.settle),
             "end deletions": begun.run,
+            "end lists of topics": paced.run,
         },
         load=topics.load,
         close=topics.close,

@@ -1,0 +1,74 @@
+"""DELETE_TOPIC_IN_BROKER_LIST: several topics, each as DELETE_TOPIC_IN_BROKER does; a bad name refuses them all.
+
+The answer says that all of it is gone, which takes a while: they are deleted at a rate (batchDeleteTopicMaxRate).
+"""
+
+from collections.abc import Iterable, Iterator
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.services.paced import Member, PacedWork
+from trimq.broker.services.topic_deletion import TopicDeletion
+from trimq.broker.steps import Pace, Steps
+from trimq.broker.topics.checks import check_not_system
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.base import decode_if_there
+from trimq.codec.bodies.topics import DeleteTopicListRequestBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
+
+
+class DeleteTopicInBrokerList(Processor[None]):
+    codes = (RequestCode.DELETE_TOPIC_IN_BROKER_LIST,)
+
+    def __init__(
+        self, config: BrokerConfig, topics: Topics, deletion: TopicDeletion, paced: PacedWork
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._deletion = deletion
+        self._paced = paced
+
+    def handle(self, request: Request[None]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[None]) -> Response:
+        body = decode_if_there(DeleteTopicListRequestBody, request.body)
+        names = await self._checked((body or DeleteTopicListRequestBody()).topic_list or [])
+        rate = self._config.batch_delete_topic_max_rate
+        work = self._paced.begin(tuple(names), self._members(names), rate)
+        await self._paced.wait(work)
+        return Response()
+
+    async def _checked(self, names: list[str | None]) -> dict[str, None]:
+        """The names, each once, in their order."""
+        if not names:
+            raise _refusal("The specified topic list is blank.")
+        found: dict[str, None] = {}
+        pace = Pace()
+        for name in names:
+            await pace.keep()
+            if name is None or not name.strip():
+                raise _refusal("The specified topic is blank.")
+            check_not_system(self._config, self._topics, name)
+            found[name] = None
+        return found
+
+    def _members(self, names: Iterable[str]) -> Iterator[Member]:
+        """Each topic, and behind it the retry topics that it turns out to have."""
+        for name in names:
+            retries: list[str] = []
+            yield _member(name, self._delete(name, retries))
+            for retry in retries:
+                if retry not in names:
+                    yield _member(retry, self._delete(retry, []))
+
+    def _delete(self, name: str, retries: list[str]) -> Steps[None]:
+        retries += yield from self._deletion.delete_alone(name)
+
+
+def _member(name: str, steps: Steps[None]) -> Member:
+    return Member(f"deletion of the topic {name}", steps)
+
+
+def _refusal(remark: str) -> RemotingError:
+    return RemotingError(ResponseCode.INVALID_PARAMETER, remark)
