@@ -141,6 +141,8 @@ class LiteEvents:
         wildcard = self._metadata.is_wildcard(group)
         last: list[Subscriber] = []
         for one in readers.from_anywhere(_ASKED):
+            if self._subscriptions.is_evicted(one.client_id, group, queue):
+                continue
             if one.client_id == but:
                 last.append(one)
             elif self._is_avoided(one.client_id):
@@ -180,6 +182,11 @@ class LiteEvents:
         return until is not None and until > self._clock.steady_millis()
 
     # --- fetching
+
+    def has_notes(self, client_id: str) -> bool:
+        """Whether there is a note for the client; it stays, and the client is no less idle for the question."""
+        events = self._clients.get(client_id)
+        return events is not None and bool(events.queues)
 
     def take(self, client_id: str) -> str | None:
         """The client's first note, which is gone then; None without any."""
@@ -242,6 +249,7 @@ class LiteEvents:
                 queue in subscription.queues
                 and self._is_behind(queue, group)
                 and not self._is_closed(queue, group)
+                and not self._subscriptions.is_evicted(client_id, group, queue)
                 and not events.offer(queue)
             ):
                 self._look_later(reader, self._config.lite_event_full_dispatch_delay_time)

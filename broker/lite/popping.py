@@ -140,6 +140,9 @@ class LitePopping:
                 pop.unused.append(name)
                 continue
             pop.seen.add(name)
+            if self._subscriptions.is_evicted(client_id, group, name):
+                # Whoever has taken it over has a note of its own.
+                continue
             cold = self._look_at(pop, OrderedQueue(name, group, 0), peer)
             if cold is not None:
                 return cold
@@ -167,7 +170,8 @@ class LitePopping:
             self._taken[queue] = True
             return None
         header = pop.header
-        if self._batches.is_blocked(queue, header.attempt_id, header.invisible_time):
+        moved = self._positions.has_reset(queue.group, queue.topic, 0)
+        if not moved and self._batches.is_blocked(queue, header.attempt_id, header.invisible_time):
             # Its opening notes it anew.
             return None
         found = self._read(queue, pop.room, peer)

@@ -43,6 +43,9 @@ class World:
         self.committed: dict[str, int] = {}
         self.closed: set[str] = set()
 
+    def is_evicted(self, client_id: str, group: str, queue: str) -> bool:
+        return False
+
     def is_wildcard(self, group: str) -> bool:
         return self.wildcard
 
