@@ -574,11 +574,6 @@ DIFFERENCES: Final = (
         " `leavePendingMessages=true`.",
         tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
     ),
-    Difference(
-        "A question about a lite topic or its client that names no topic is told that there is no such"
-        " topic; the real broker fails with a NullPointerException.",
-        cases=("lite topic: no field", "lite client: no field"),
-    ),
     # --- the store
     Difference(
         "Even on a full disk TriMQ does not delete a file before all of it has been flushed.",
