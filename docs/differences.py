@@ -696,7 +696,9 @@ DIFFERENCES: Final = (
     Difference(
         "When an operator moves a group in a lite topic, its clients are told of it at once, also those that wait; the"
         " real broker's get messages from there with the next note only: a message, or TRIGGER_LITE_DISPATCH.",
-        tests=("tests/processors/lite/test_resets.py::test_a_reset_counts_though_messages_are_out",),
+        tests=(
+            "tests/processors/lite/test_resets.py::test_a_reset_counts_though_messages_are_out",
+        ),
     ),
     Difference(
         "A note of news in a lite topic never goes to a client of an exclusive group that has lost that lite topic to"

@@ -69,13 +69,9 @@ class LiteMetadata:
     def topic(self, name: str) -> TopicConfig:
         found = self._topics.get(name)
         if found is None:
-            raise RemotingError(
-                ResponseCode.TOPIC_NOT_EXIST, f"Topic [{name}] not exist."
-            )
+            raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"Topic [{name}] not exist.")
         if not _is_lite(found):
-            raise RemotingError(
-                ResponseCode.INVALID_PARAMETER, f"Topic [{name}] type not match."
-            )
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, f"Topic [{name}] type not match.")
         return found
 
     def bound_topic(self, group: str) -> str:

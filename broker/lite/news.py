@@ -24,7 +24,5 @@ class LiteNews:
 
 def _named(client_id: str | None) -> str:
     if client_id is None:
-        raise RemotingError(
-            ResponseCode.SYSTEM_ERROR, "a lite consumer names itself: set clientId"
-        )
+        raise RemotingError(ResponseCode.SYSTEM_ERROR, "a lite consumer names itself: set clientId")
     return client_id

@@ -131,7 +131,7 @@ def part(
     positions = PopOffsets(config, offsets, store, lite.batches)
     progress = Progress(positions, lite.batches, lite.openings, lite.lags)
     lite.acking.counted = traffic.acknowledged
-    popping = LitePopping(config, subscriptions, events, lite.waits, progress, store, traffic)
+    popping = LitePopping(subscriptions, events, lite.waits, progress, store, traffic)
     checks = LiteChecks(config, given.identity, topics, groups, clock)
 
     def stored(messages: list[Dispatched]) -> None:
