@@ -110,12 +110,6 @@ DIFFERENCES: Final = (
         tests=("tests/broker/delivery/test_delays.py::test_the_file_is_that_of_the_real_broker",),
     ),
     Difference(
-        "In the answer to GET_ALL_CONSUMER_OFFSET the numbers in `pullOffsetTable` stand in quotes. RocketMQ's slaves"
-        " pass over that table, fail at bare numbers, and get no offsets from a master of their own once anybody has"
-        " pulled there.",
-        tests=("tests/processors/offsets/test_offset_requests.py::test_all_offsets_leave_compact",),
-    ),
-    Difference(
         "A slave asks for its master's tables when it starts and when it meets a topic that it does not know, and"
         " once a minute; the real one only every minute.",
         tests=(
