@@ -8,7 +8,6 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.steps import at_once
-from trimq.codec.java import fastjson
 
 VECTORS = Path(__file__).parents[1].parent / "vectors" / "config"
 CLIENT = "10.0.0.7:4711"
