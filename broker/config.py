@@ -179,11 +179,6 @@ class BrokerConfig:
     max_pop_polling_size: int = setting(
         100_000, "Pops that may wait.", at_least=0, live=True, long=True
     )
-    enable_lite_event_mode: bool = setting(
-        True,
-        "Tell clients which lite topics have news; false: a pop looks at all that its client reads, and none is woken.",
-        live=True,
-    )
     lite_event_check_interval: int = setting(
         10_000,
         "How often clients that do not fetch their news are looked for, in ms.",
@@ -200,6 +195,13 @@ class BrokerConfig:
     )
     lite_event_full_dispatch_delay_time_for_wildcard_group: int = setting(
         10_000, "The same for a group that reads all lite topics.", at_least=0, live=True, long=True
+    )
+    lite_event_capacity_cache_ttl_ms: int = setting(
+        5000,
+        "How often it is looked up of how many lite topics a group's clients are told at a time, in ms.",
+        at_least=0,
+        live=True,
+        long=True,
     )
     max_client_event_count: int = setting(
         100,

@@ -5,7 +5,7 @@ With light queues the file is `lmqConsumerOffset.json`; as long as there is none
 
 Offsets are kept as sent: nothing is clamped to what the queue holds. Beside the committed ones
 there are pull offsets (how far messages have been handed out, for statistics) and reset offsets
-(set by an operator, answered until the consumer has pulled from there; in memory only).
+(set by an operator, answered until the consumer has pulled from there); both in memory only.
 
 What POP hands out moves offsets by records of the log, so the file also says where the log ended when it was
 written (a key that RocketMQ does not know, and drops): records from there on move offsets once more at start. An
@@ -56,7 +56,7 @@ class ConsumerOffsets:
         # Of the three tables that follow.
         self._pairs = Pairs()
         self._committed = OffsetTable(self._pairs)
-        self._pulled = OffsetTable(self._pairs)
+        self._pulled: dict[str, Queues] = {}
         self._reset: dict[str, Queues] = {}
         self._read = ReadTopics()
         self._light = LightOffsets() if has_light else None
@@ -164,18 +164,21 @@ class ConsumerOffsets:
 
     def commit_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """How far messages have been handed out; called for every pull."""
-        self._pulled.put(f"{topic}@{group}", queue_id, offset)
-        self._changed = True
+        key = f"{topic}@{group}"
+        queues = self._pulled.get(key)
+        if queues is None:
+            queues = self._pulled[key] = {}
+            self._pairs.add(key)
+        queues[queue_id] = offset
 
     def query_pull(self, group: str, topic: str, queue_id: int) -> int:
         """The pull offset, or the committed one where there is none."""
-        queues = self._pulled.queues.get(f"{topic}@{group}")
+        queues = self._pulled.get(f"{topic}@{group}")
         found = None if queues is None else queues.get(queue_id)
         return self.query(group, topic, queue_id) if found is None else found
 
     def clear_pull(self, group: str, topic: str) -> None:
-        self._pulled.remove(f"{topic}@{group}")
-        self._changed = True
+        self._pulled.pop(f"{topic}@{group}", None)
 
     # --- reset offsets
 
@@ -356,8 +359,7 @@ class ConsumerOffsets:
         """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
         for group, topic, queue_id, _, end in self._behind(end_of):
             self.commit("cut", group, topic, queue_id, end)
-        for key in list(self._pulled.queues):
-            self._pulled.remove(key)
+        self._pulled.clear()
 
     def clamp(self, end_of: Callable[[str, int], int]) -> None:
         """The same at the start of a master: it may have been a slave, to which its master's offsets came sooner than
@@ -478,7 +480,7 @@ class ConsumerOffsets:
 
     def _forget(self, key: str) -> None:
         self._committed.remove(key)
-        self._pulled.remove(key)
+        self._pulled.pop(key, None)
         self._reset.pop(key, None)
         self._last_commits.pop(key, None)
         self._changed = True
@@ -505,8 +507,6 @@ class ConsumerOffsets:
             self._light_pieces(),
             (b',\n\t"offsetTable":',),
             self._committed.members.object_pieces(),
-            (b',\n\t"pullOffsetTable":',),
-            self._pulled.members.object_pieces(),
             (noted + b"\n}",),
         )
 

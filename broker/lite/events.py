@@ -9,7 +9,7 @@ In the original a note that comes while its lite topic is being popped can get l
 
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 import trio
@@ -30,6 +30,8 @@ _IDLE_WITH_EVENTS: Final = 10_000
 _IDLE: Final = 35_000
 # How long such a client gets no notes that another could have.
 _AVOIDED_FOR: Final = 10_000
+# A client has no more notes than that, whatever its group may have.
+_MOST: Final = 100_000
 # A full look waits until this share of a client's notes is left.
 _LOW: Final = 0.2
 _LEAST_DELAY: Final = 50
@@ -49,11 +51,13 @@ class Queues(Protocol):
 class _Events:
     """The notes for one client: light queues, in the order in which they came."""
 
-    __slots__ = ("accessed", "at", "group", "looked", "most", "queues")
+    __slots__ = ("accessed", "at", "group", "looked", "most", "queues", "read_at")
 
-    def __init__(self, group: str, most: int, now: int) -> None:
+    def __init__(self, group: str, now: int) -> None:
         self.group = group
-        self.most = most
+        # How many there may be, and when that was looked up.
+        self.most = 0
+        self.read_at = now
         self.queues: dict[str, None] = {}
         self.accessed = now
         # The light queues that a full look goes through, and how far it is.
@@ -125,13 +129,13 @@ class LiteEvents:
 
     def arrived(self, queue: str) -> None:
         """There is a message in a light queue: one client of each group that reads it gets a note."""
-        if self._config.enable_lite_event_mode and is_lite_queue(queue):
+        if is_lite_queue(queue):
             for group, readers in self._subscriptions.all_readers(queue).items():
                 self._select(queue, group, readers)
 
     def available(self, queue: str, group: str, but: str | None = None) -> None:
         """A group may go on in a light queue. `but`: a client that comes last."""
-        if self._config.enable_lite_event_mode and is_lite_queue(queue):
+        if is_lite_queue(queue):
             self._select(queue, group, self._subscriptions.readers(queue, group), but)
 
     def _select(self, queue: str, group: str, readers: Readers, but: str | None = None) -> bool:
@@ -140,7 +144,7 @@ class LiteEvents:
             return True
         wildcard = self._metadata.is_wildcard(group)
         last: list[Subscriber] = []
-        for one in readers.from_anywhere(_ASKED):
+        for one in self._some_of(readers, queue, group):
             if one.client_id == but:
                 last.append(one)
             elif self._is_avoided(one.client_id):
@@ -156,6 +160,11 @@ class LiteEvents:
             self.look_at_wildcard(group, delay)
         return False
 
+    def _some_of(self, readers: Readers, queue: str, group: str) -> Iterator[Subscriber]:
+        for one in readers.from_anywhere(_ASKED):
+            if not self._subscriptions.is_evicted(one.client_id, group, queue):
+                yield one
+
     def _note(self, queue: str, reader: Subscriber, wildcard: bool) -> bool:
         events = self._events(reader)
         if events.offer(queue):
@@ -168,11 +177,13 @@ class LiteEvents:
         return False
 
     def _events(self, reader: Subscriber) -> _Events:
-        events = self._clients.get(reader.client_id)
+        events, now = self._clients.get(reader.client_id), self._clock.steady_millis()
+        is_new = events is None
         if events is None:
-            most = self._metadata.most_events(reader.group)
-            events = _Events(reader.group, most, self._clock.steady_millis())
-            self._clients[reader.client_id] = events
+            events = self._clients[reader.client_id] = _Events(reader.group, now)
+        if is_new or now - events.read_at > self._config.lite_event_capacity_cache_ttl_ms:
+            events.most = min(self._metadata.most_events(events.group), _MOST)
+            events.read_at = now
         return events
 
     def _is_avoided(self, client_id: str) -> bool:
@@ -180,6 +191,11 @@ class LiteEvents:
         return until is not None and until > self._clock.steady_millis()
 
     # --- fetching
+
+    def has_notes(self, client_id: str) -> bool:
+        """Whether there is a note for the client; it stays, and the client is no less idle for the question."""
+        events = self._clients.get(client_id)
+        return events is not None and bool(events.queues)
 
     def take(self, client_id: str) -> str | None:
         """The client's first note, which is gone then; None without any."""
@@ -212,7 +228,7 @@ class LiteEvents:
         to stop.
         """
         subscription = self._subscriptions.find(client_id)
-        if subscription is None or not self._config.enable_lite_event_mode:
+        if subscription is None:
             return
         reader, now = Subscriber(client_id, group), self._clock.steady_millis()
         events = self._events(reader)
@@ -242,6 +258,7 @@ class LiteEvents:
                 queue in subscription.queues
                 and self._is_behind(queue, group)
                 and not self._is_closed(queue, group)
+                and not self._subscriptions.is_evicted(client_id, group, queue)
                 and not events.offer(queue)
             ):
                 self._look_later(reader, self._config.lite_event_full_dispatch_delay_time)

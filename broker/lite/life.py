@@ -21,6 +21,8 @@ log = logging.getLogger("trimq.lite")
 _MINUTE: Final = 60_000
 # Seconds between two looks whether the broker has been up for long enough.
 _EARLY: Final = 20
+# So often in a row nothing is known of a lite topic before it counts as expired: a disk may fail to read for a while.
+_MOST_UNKNOWN: Final = 5
 # Lite topics that are listed to be deleted.
 _AT_A_TIME: Final = 1000
 
@@ -43,6 +45,8 @@ class LiteLife:
         self._batches = batches
         self._store = store
         self._clock = clock
+        # How often in a row it could not be said when the last message of a light queue was stored.
+        self._unknown: dict[str, int] = {}
 
     def exists(self, queue: str) -> bool:
         """Whether a light queue has, or had, messages."""
@@ -76,9 +80,13 @@ class LiteLife:
 
     def _is_expired(self, queue: str, minutes: int) -> bool:
         end = self._store.max_offset(queue, 0)
-        if end <= 0:
-            return False
-        idle = self._clock.millis() - self._store.store_time(queue, 0, end - 1)
+        stored = self._store.store_time(queue, 0, end - 1) if end > 0 else 0
+        if stored <= 0:
+            times = self._unknown[queue] = self._unknown.get(queue, 0) + 1
+            log.warning("lite topic without a last message: queue=%s times=%d", queue, times)
+            return times > _MOST_UNKNOWN
+        self._unknown.pop(queue, None)
+        idle = self._clock.millis() - stored
         return idle >= self._config.min_lite_ttl and idle > minutes * _MINUTE
 
     def delete_topic(self, topic: str) -> Steps[None]:
@@ -102,6 +110,7 @@ class LiteLife:
     def _delete(self, queue: str) -> Steps[bool]:
         """In one step what a message that comes next would find; False: its files could not be deleted."""
         log.info("lite topic deleted: queue=%s", queue)
+        self._unknown.pop(queue, None)
         at_once(self._offsets.forget_topic(queue))
         at_once(self._batches.forget_topic(queue))
         is_gone = True

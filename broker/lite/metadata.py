@@ -8,7 +8,6 @@ from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.java.numbers import parse_int
-from trimq.codec.java.texts import java_text
 from trimq.remoting.contract import RemotingError
 
 _NO_END: Final = -1
@@ -67,16 +66,12 @@ class LiteMetadata:
 
     # --- questions of an administrator
 
-    def topic(self, name: str | None) -> TopicConfig:
-        found = self._topics.get(name or "")
+    def topic(self, name: str) -> TopicConfig:
+        found = self._topics.get(name)
         if found is None:
-            raise RemotingError(
-                ResponseCode.TOPIC_NOT_EXIST, f"Topic [{java_text(name)}] not exist."
-            )
+            raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"Topic [{name}] not exist.")
         if not _is_lite(found):
-            raise RemotingError(
-                ResponseCode.INVALID_PARAMETER, f"Topic [{java_text(name)}] type not match."
-            )
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, f"Topic [{name}] type not match.")
         return found
 
     def bound_topic(self, group: str) -> str:
@@ -88,12 +83,12 @@ class LiteMetadata:
             )
         return topic
 
-    def check_bound(self, group: str | None, topic: str) -> None:
+    def check_bound(self, group: str, topic: str) -> None:
         """Refuse a group that is bound to another topic, or to none."""
-        if self._bound(group or "") != topic:
+        if self._bound(group) != topic:
             raise RemotingError(
                 ResponseCode.INVALID_PARAMETER,
-                f"Subscription [{java_text(group)}]-[{topic}] not match.",
+                f"Subscription [{group}]-[{topic}] not match.",
             )
 
     def lifetime_of(self, topic: str) -> int:

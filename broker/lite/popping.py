@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 import trio
 
-from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.lags import LiteLags
@@ -104,7 +103,6 @@ class Progress(NamedTuple):
 class LitePopping:
     def __init__(
         self,
-        config: BrokerConfig,
         subscriptions: LiteSubscriptions,
         events: LiteEvents,
         waits: PopWaits,
@@ -112,7 +110,6 @@ class LitePopping:
         store: MessageStore,
         traffic: Traffic,
     ) -> None:
-        self._config = config
         self._subscriptions = subscriptions
         self._events = events
         self._waits = waits
@@ -140,6 +137,9 @@ class LitePopping:
                 pop.unused.append(name)
                 continue
             pop.seen.add(name)
+            if self._subscriptions.is_evicted(client_id, group, name):
+                # Whoever has taken it over has a note of its own.
+                continue
             cold = self._look_at(pop, OrderedQueue(name, group, 0), peer)
             if cold is not None:
                 return cold
@@ -150,24 +150,20 @@ class LitePopping:
 
     def _next(self, pop: LitePop) -> str | None:
         client_id = pop.header.client_id
-        if self._config.enable_lite_event_mode:
+        name = self._events.take(client_id)
+        if name is None and not pop.looked:
+            pop.looked = True
+            self._events.look_now(client_id)
             name = self._events.take(client_id)
-            if name is None and not pop.looked:
-                pop.looked = True
-                self._events.look_now(client_id)
-                name = self._events.take(client_id)
-            return name
-        subscription = self._subscriptions.find(client_id)
-        queues = subscription.queues if subscription is not None else ()
-        exists = self._store.max_offset
-        return next((one for one in queues if one not in pop.seen and exists(one, 0) > 0), None)
+        return name
 
     def _look_at(self, pop: LitePop, queue: OrderedQueue, peer: Peer) -> ColdLite | None:
         if queue in self._taken:
             self._taken[queue] = True
             return None
         header = pop.header
-        if self._batches.is_blocked(queue, header.attempt_id, header.invisible_time):
+        moved = self._positions.has_reset(queue.group, queue.topic, 0)
+        if not moved and self._batches.is_blocked(queue, header.attempt_id, header.invisible_time):
             # Its opening notes it anew.
             return None
         found = self._read(queue, pop.room, peer)

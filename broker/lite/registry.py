@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import LITE_FROM_FIRST
+from trimq.broker.lite.evictions import Evictions
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.readers import NOBODY, Readers, Subscriber
 from trimq.broker.steps import Steps
@@ -67,7 +68,7 @@ class Listener(Protocol):
         """The client reads a queue that it did not read before."""
 
     def taken_over(self, subscriber: Subscriber, queue: str) -> None:
-        """Another client of its group reads the queue now, or the queue is gone: it has to be told."""
+        """Another client of its group reads the queue now, or did and this one still believes to: it has to be told."""
 
     def begins_at(self, subscriber: Subscriber, queue: str, option: str | None, value: int) -> None:
         """The group's offset shall be moved; `option` is a kind of OffsetOption."""
@@ -88,6 +89,7 @@ class LiteSubscriptions:
         # Groups that read all lite topics of a topic.
         self._wildcards: dict[str, dict[str, None]] = {}
         self._listeners: list[Listener] = []
+        self._evictions = Evictions()
         # (client, lite topic) pairs.
         self.count = 0
 
@@ -155,10 +157,17 @@ class LiteSubscriptions:
             subscription = self._still(client_id, group, topic)
             subscription.queues[queue] = None
             self._join(Subscriber(client_id, subscription.group), queue)
+            if self.is_evicted(client_id, group, queue):
+                # It has not heard of it.
+                for listener in self._listeners:
+                    listener.taken_over(Subscriber(client_id, subscription.group), queue)
             yield
+        if self._metadata.is_exclusive(group):
+            self._evictions.keep_only(client_id, wanted)
 
     def remove_client(self, client_id: str) -> Steps[None]:
         """All of them (COMPLETE_REMOVE)."""
+        self._evictions.forget(client_id)
         subscription = self._clients.get(client_id)
         if subscription is None:
             return
@@ -204,11 +213,16 @@ class LiteSubscriptions:
             if subscription is not None and subscription.updated < oldest:
                 yield from self.remove_client(client_id)
             yield
+        self._evictions.forget_silent(oldest, self._clients.__contains__)
 
     # --- for readers
 
     def find(self, client_id: str) -> Subscription | None:
         return self._clients.get(client_id)
+
+    def is_evicted(self, client_id: str, group: str, queue: str) -> bool:
+        """Whether another client has taken the light queue from this one, which has not said since that it knows."""
+        return (client_id, queue) in self._evictions and self._metadata.is_exclusive(group)
 
     def clients_of(self, group: str) -> list[str]:
         return list(self._clients_of.get(group, ()))
@@ -296,9 +310,11 @@ class LiteSubscriptions:
                     subscription.unseen = not subscription.shown()
                 else:
                     self._drop_client(subscriber.client_id)
+            self._evictions.add(subscriber.client_id, queue, self._clock.steady_millis())
             for listener in self._listeners:
                 listener.taken_over(subscriber, queue)
             self._leave(subscriber, queue, anew)
+        self._evictions.remove(newcomer, queue)
         return again
 
 

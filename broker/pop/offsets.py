@@ -84,6 +84,11 @@ class PopOffsets:
             self._offsets.turn()
         return offset
 
+    def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
+        """Whether the group was moved since: what it has of the queue does not count any more."""
+        offsets = self._offsets
+        return offsets.has_reset(group, topic, queue_id) and offsets.keeps_resets(topic)
+
     def pending(self, group: str, topic: str, queue_id: int) -> int:
         """How many messages it has not popped; nothing is stored."""
         offset = self._offsets.query(group, topic, queue_id)

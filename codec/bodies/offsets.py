@@ -9,7 +9,8 @@ from trimq.codec.bodies.topics import DataVersion
 class ConsumerOffsetSerializeWrapper(Body, kw_only=True):
     """`consumerOffset.json`: `topic@group` to offsets by queue id.
 
-    Only `offset_table` is needed when reading; 5.5.0 writes the two others too. `trimq_log_end` is our own: the
+    Only `offset_table` is needed when reading; RocketMQ writes `group_topic_map`, too, and up to 5.5.0
+    `pull_offset_table`. `trimq_log_end` is our own: the
     physical offset up to which the records of the log count in it.
     """
 

@@ -12,15 +12,15 @@ class GetParentTopicInfoRequestHeader(Header, kw_only=True):
 class GetLiteTopicInfoRequestHeader(Header, kw_only=True):
     """Asks for GET_LITE_TOPIC_INFO."""
 
-    parent_topic: str | None = None
+    parent_topic: str
     lite_topic: str | None = None
 
 
 class GetLiteClientInfoRequestHeader(Header, kw_only=True):
     """Asks for GET_LITE_CLIENT_INFO."""
 
-    parent_topic: str | None = None
-    group: str | None = None
+    parent_topic: str
+    group: str
     client_id: str | None = None
     max_count: Integer = 1000
 

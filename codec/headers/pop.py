@@ -83,6 +83,9 @@ class NotificationRequestHeader(TopicHeader, kw_only=True):
     born_time: Long = 0
     order: bool = False
     attempt_id: str | None = None
+    # The client of lite topics that asks for its own news.
+    is_lite_consumer: bool = False
+    client_id: str | None = None
     exp_type: str | None = None
     exp: str | None = None
 

@@ -1,4 +1,4 @@
-r"""JSON that fastjson2 reads although it is none, brought into strict JSON (the 2.0.59 of RocketMQ 5.5.0).
+r"""JSON that fastjson2 reads although it is none, brought into strict JSON (the 2.0.63 of RocketMQ 5.5.1).
 
 Clients write such texts: Node and Python print a character cut in two as one surrogate (`"\ud83d"`), hand-made
 writers leave control characters as they are, JNI gives each surrogate three bytes. Also read here: texts in

@@ -1,9 +1,8 @@
 r"""The texts of JSON as fastjson2 decodes them, whatever is between the quotes.
 
-- without a backslash: UTF-8, where what is none becomes U+FFFD, as Java's own decoder does
-- with one: each character by the bits of its bytes, so the surrogates of JNI (CESU-8) make one character and
-  `c0 80` a NUL; an escape may be one of JavaScript's; the digits of `\u` and `\x` are taken as fastjson2's tables
-  say, even when they are none
+Each character is taken by the bits of its bytes, so the surrogates of JNI (CESU-8) make one character and `c0 80` a
+NUL; an escape may be one of JavaScript's; the digits of `\u` and `\x` are taken as fastjson2's tables say, even when
+they are none. (Up to 5.5.0, what is no UTF-8 became U+FFFD in a text without a backslash.)
 
 A half of a surrogate pair becomes `?`: it cannot be stored, and Java writes that.
 """
@@ -28,10 +27,8 @@ _PIECE: Final = re.compile(
     + rb"|(?P<two>[\xc0-\xdf].)|(?P<three>[\xe0-\xef]..)|(?P<four>[\xf0-\xf7].{3})",
     re.DOTALL,
 )
-_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _BEGINNINGS: Final = bytes(range(0xC0, 0x100))
-_REPLACEMENT: Final = "\ufffd".encode()
 
 # What a letter behind a backslash stands for.
 _ESCAPES: Final = {
@@ -46,8 +43,6 @@ _LAST_DIGIT: Final = ord("f")
 def pieces_of(inside: bytes) -> int:
     """How many pieces of it have to be looked at one by one, at most."""
     escapes = inside.count(b"\\")
-    if not escapes:
-        return 0
     try:
         inside.decode()
     except UnicodeDecodeError:
@@ -58,7 +53,11 @@ def pieces_of(inside: bytes) -> int:
 def text_of(inside: bytes, at: int = 0) -> str:
     """What the bytes between two quotes say; CodecError says where, when they begin at byte `at`."""
     if b"\\" not in inside:
-        return _SURROGATE.sub(_REPLACEMENT, inside).decode("utf-8", "replace")
+        try:
+            return inside.decode()
+        except UnicodeDecodeError:
+            # By its bits.
+            pass
     pieces: list[str] = []
     last = 0
     for match in _PIECE.finditer(inside):

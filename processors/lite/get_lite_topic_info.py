@@ -40,7 +40,7 @@ class GetLiteTopicInfo(Processor[GetLiteTopicInfoRequestHeader]):
         return Later(request, self._answer)
 
     async def _answer(self, request: Asked) -> Response:
-        topic, lite_topic = request.header.parent_topic or "", request.header.lite_topic
+        topic, lite_topic = request.header.parent_topic, request.header.lite_topic
         queue = lite_queue(topic, lite_topic or "")
         body = GetLiteTopicInfoResponseBody(
             parent_topic=topic,

@@ -4,6 +4,7 @@ import random
 from functools import partial
 
 from trimq.base.clock import Clock
+from trimq.broker.lite.news import LiteNews
 from trimq.broker.pop.asking import PopChecks, Wanted
 from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.selection import DRAWN_FROM
@@ -21,10 +22,13 @@ class Notification(Processor[NotificationRequestHeader]):
     shows_no_fields = True
     header = NotificationRequestHeader
 
-    def __init__(self, checks: PopChecks, looking: Looking, waits: PopWaits, clock: Clock) -> None:
+    def __init__(
+        self, checks: PopChecks, looking: Looking, waits: PopWaits, lite: LiteNews, clock: Clock
+    ) -> None:
         self._checks = checks
         self._looking = looking
         self._waits = waits
+        self._lite = lite
         self._clock = clock
 
     def handle(self, request: Asked) -> Response | Later:
@@ -54,12 +58,11 @@ class Notification(Processor[NotificationRequestHeader]):
 
     async def _wait(self, wanted: Wanted, request: Asked) -> Response:
         header = request.header
-        key = header.topic, header.consumer_group, header.queue_id
         while not self._has_message(header, wanted):
             left = self._left(header)
             if header.poll_time <= 0 or left <= 0:
                 return _answer(False)
-            waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter)
+            waited = await self._next(header, wanted, left / 1000)
             if waited is Waited.FULL:
                 return _answer(False, full=True)
             try:
@@ -68,6 +71,14 @@ class Notification(Processor[NotificationRequestHeader]):
             except RemotingError as error:
                 return _refused(error)
         return _answer(True)
+
+    async def _next(
+        self, header: NotificationRequestHeader, wanted: Wanted, seconds: float
+    ) -> Waited:
+        if header.is_lite_consumer:
+            return await self._lite.wait(header.client_id, seconds)
+        key = header.topic, header.consumer_group, header.queue_id
+        return await self._waits.wait(key, seconds, wanted.codes, wanted.filter)
 
     def _check(self, header: NotificationRequestHeader, peer: Peer) -> Wanted:
         checks = self._checks
@@ -78,6 +89,9 @@ class Notification(Processor[NotificationRequestHeader]):
         return checks.looked_for(group, topic, header.exp_type, header.exp)
 
     def _has_message(self, header: NotificationRequestHeader, wanted: Wanted) -> bool:
+        if header.is_lite_consumer:
+            # Lite topics have no retry topic.
+            return self._lite.has_any(header.client_id)
         # Nobody has to be unable to guess it.
         return self._looking.has_message(header, wanted, random.randrange(DRAWN_FROM))
 

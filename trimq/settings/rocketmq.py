@@ -38,6 +38,7 @@ _POP_RETRY_QUEUE: Final = (
     "what is popped and not acknowledged comes again in queue 0 of its retry topic, which has one"
 )
 _LITE: Final = "RocketMQ's log and metrics of lite topics; TriMQ has its own"
+_LITE_NEWS: Final = "gone in RocketMQ 5.5.1: clients are always told which lite topics have news"
 _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
 _ACL: Final = "details of access control, which TriMQ does not have yet"
@@ -148,6 +149,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime popCkStayBufferTimeOut
         popConsumerFSServiceInit popConsumerKVServiceInit
         popConsumerKVServiceLog popInflightMessageThreshold popLongPollingForceNotifyInterval
+        popOrderLockTimerTickMs popOrderLockTimerTicksPerWheel
         popPollingMapExpireTimeSeconds popPollingMapSize popReviveConcurrency
         pullBatchMaxMessageCount reviveAckWaitMs reviveMaxSlow reviveScanTime
     """,
@@ -160,6 +162,9 @@ _HARMLESS: Final[Mapping[str, str]] = {
     """,
     _LITE: """
         enableLitePopLog liteLagCountMetricsEnable liteLagLatencyMetricsEnable
+    """,
+    _LITE_NEWS: """
+        enableLiteEventMode
     """,
     _COMPACTION: """
         compactionThreadNum enableBatchPush

@@ -264,6 +264,7 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
                 common.order_blocks,
                 common.timers,
                 common.lite.acking,
+                common.lite.news,
                 common.elastic,
                 common.in_flight,
             ),

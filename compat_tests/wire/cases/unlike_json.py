@@ -37,7 +37,6 @@ READ_TEXTS: Final[Mapping[str, bytes]] = {
     "ISO-8859-1": b'"a\xe9bcd"',
     "ISO-8859-1 beside an escape": b'"a\\n\xe9bcd"',
     "ISO-8859-1, two bytes": b'"a\xdfbcd"',
-    "beyond Unicode": b'"a\xf4\x90\x80\x80b"',
     "an overlong slash": b'"a\xe0\x80\xafb"',
     "four bytes": b'"a\xf0\x9f\x98\x80b"',
     "four bytes beside an escape": b'"a\\n\xf0\x9f\x98\x80b"',
@@ -62,14 +61,11 @@ READ_TEXTS: Final[Mapping[str, bytes]] = {
 IN_QUOTES: Final = {what: form for what, form in READ_TEXTS.items() if form[:1] in b"\"'"}
 # fastjson2 reads these as values only.
 NO_KEYS: Final = ("ISO-8859-1 beside an escape", "four bytes beside an escape")
-NO_KEYS_OF_BEANS: Final = (
-    *NO_KEYS,
-    *("ISO-8859-1", "ISO-8859-1, two bytes", "beyond Unicode", "four bytes"),
-)
 UNREAD_TEXTS: Final[Mapping[str, bytes]] = {
     "GBK": b'"\xb6\xa9"',
     "ff": b'"a\xffb"',
     "ISO-8859-1 that swallows the quote": b'"a\xe9"',
+    "beyond Unicode": b'"a\xf4\x90\x80\x80b"',
     "beyond Unicode beside an escape": b'"a\\n\xf4\x90\x80\x80b"',
     "an escape that there is not": rb'"a\qb"',
     "a hexadecimal escape without digits": rb'"a\x4gb"',
@@ -227,8 +223,7 @@ def fields() -> Iterator[Case]:
     keys = {what: form for what, form in IN_QUOTES.items() if what not in NO_KEYS}
     yield each("value of a field", READ_TEXTS, value, nothing)
     # Escapes are beside all of them.
-    beside = {what: form for what, form in IN_QUOTES.items() if what != "beyond Unicode"}
-    yield each("properties", beside, properties, stored)
+    yield each("properties", IN_QUOTES, properties, stored)
     yield each("properties with raw separators", IN_QUOTES, raw_properties, stored)
     yield each("key of a field", keys, key, nothing)
     yield each("value of a field, unread", UNREAD_TEXTS, value, nothing)
@@ -285,8 +280,8 @@ def bodies() -> Iterator[Case]:
         )
         return b'{"code":18,"opaque":77,"version":513}', body.encode().replace(b"FORM", form)
 
-    keys = {what: form for what, form in IN_QUOTES.items() if what not in NO_KEYS_OF_BEANS}
-    no_keys = {what: form for what, form in IN_QUOTES.items() if what in NO_KEYS_OF_BEANS}
+    keys = {what: form for what, form in IN_QUOTES.items() if what not in NO_KEYS}
+    no_keys = {what: form for what, form in IN_QUOTES.items() if what in NO_KEYS}
 
     def kept(stage: Stage) -> None:
         stage.must(create_topic(queues=1))

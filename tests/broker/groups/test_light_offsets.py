@@ -72,7 +72,6 @@ def test_the_file(offsets: ConsumerOffsets, tmp_path: Path, clock: Clock) -> Non
         "groupTopicMap",
         "lmqOffsetTable",
         "offsetTable",
-        "pullOffsetTable",
     ]
     again = ConsumerOffsets(BrokerConfig(), tmp_path, clock, has_light=True)
     again.load()

@@ -43,6 +43,9 @@ class World:
         self.committed: dict[str, int] = {}
         self.closed: set[str] = set()
 
+    def is_evicted(self, client_id: str, group: str, queue: str) -> bool:
+        return False
+
     def is_wildcard(self, group: str) -> bool:
         return self.wildcard
 
@@ -136,6 +139,36 @@ def test_what_does_not_fit_is_found_when_the_others_are_taken() -> None:
     assert told.taken() == []
     told.events.look_now("c")
     assert sorted(told.taken()) == sorted(set(NAMES) - set(first))
+
+
+def test_how_many_notes_a_group_may_have_is_read_anew() -> None:
+    told = Told(c=NAMES)
+    told.world.most = 2
+    for queue in NAMES:
+        told.events.arrived(queue)
+    told.world.most = 5
+    told.clock.now += 5000
+    told.events.arrived(NAMES[2])
+    assert not told.events.has_notes("d")
+    assert told.events.take("c") == ONE
+    told.events.give_back("c", "G", ONE)
+    told.clock.now += 1
+    for queue in NAMES:
+        told.events.arrived(queue)
+    assert len(told.taken()) == 5
+    told.world.most = 1
+    told.clock.now += 5001
+    for queue in NAMES:
+        told.events.arrived(queue)
+    assert len(told.taken()) == 1
+
+
+def test_nobody_has_more_than_a_hundred_thousand_notes() -> None:
+    told = Told(c=[])
+    told.world.most = 1 << 31
+    for number in range(100_001):
+        told.events.give_back("c", "G", f"%LMQ%$T${number}")
+    assert len(told.taken()) == 100_000
 
 
 def test_a_full_look_goes_on_where_it_had_no_room() -> None:

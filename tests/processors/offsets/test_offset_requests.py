@@ -232,7 +232,5 @@ async def test_all_offsets_leave_compact(broker: Any) -> None:
     response = await answer(broker.processor(GetAllConsumerOffset), broker.request(43, None))
     body = response.body
     assert b"\n" not in body
-    assert b'"offsetTable":{"T@g":{0:5}},"pullOffsetTable":{"T@g":{"1":6}}}' in body
-    assert json.loads(body.replace(b"{0:", b'{"0":').replace(b"{1:", b'{"1":'))[
-        "groupTopicMap"
-    ] == {"g": ["T"]}
+    assert body.endswith(b'"offsetTable":{"T@g":{0:5}}}')
+    assert json.loads(body.replace(b"{0:", b'{"0":'))["groupTopicMap"] == {"g": ["T"]}

@@ -18,6 +18,7 @@ from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.lags import LiteLags
 from trimq.broker.lite.life import LiteLife
 from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.news import LiteNews
 from trimq.broker.lite.popping import LitePopping, Progress, wake_client
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.lite.sharding import LiteSharding
@@ -53,6 +54,7 @@ class Lite:
     subscriptions: LiteSubscriptions
     clients: LiteClients
     events: LiteEvents
+    news: LiteNews
     waits: PopWaits
     batches: OrderedBatches
     openings: Openings
@@ -72,13 +74,25 @@ def lite_topics(
     config, store, clock = given.config, given.store, given.clock
     metadata = LiteMetadata(config, topics, groups)
     subscriptions = LiteSubscriptions(config, metadata, clock)
-    waits, batches, clients = PopWaits(config), OrderedBatches(clock), LiteClients()
-    wake = partial(wake_client, waits)
+    waits, told = PopWaits(config), PopWaits(config)
+    batches, clients = OrderedBatches(clock), LiteClients()
+
+    def wake(client_id: str) -> None:
+        wake_client(waits, client_id)
+        wake_client(told, client_id)
 
     def is_closed(queue: str, group: str) -> bool:
+        if offsets.has_reset(group, queue, 0) and offsets.keeps_resets(queue):
+            return False
         return batches.free_at(OrderedQueue(queue, group, 0)) is not None
 
     events = LiteEvents(config, metadata, subscriptions, offsets, store, wake, is_closed, clock)
+
+    def moved(group: str, queue: str, queue_id: int, offset: int) -> None:
+        if queue_id == 0 and offset < store.max_offset(queue, 0):
+            events.available(queue, group)
+
+    offsets.add_reset_listener(moved)
 
     def opened(queue: OrderedQueue) -> None:
         events.available(queue.topic, queue.group)
@@ -93,6 +107,7 @@ def lite_topics(
         subscriptions=subscriptions,
         clients=clients,
         events=events,
+        news=LiteNews(events, told),
         waits=waits,
         batches=batches,
         openings=openings,
@@ -116,7 +131,7 @@ def part(
     positions = PopOffsets(config, offsets, store, lite.batches)
     progress = Progress(positions, lite.batches, lite.openings, lite.lags)
     lite.acking.counted = traffic.acknowledged
-    popping = LitePopping(config, subscriptions, events, lite.waits, progress, store, traffic)
+    popping = LitePopping(subscriptions, events, lite.waits, progress, store, traffic)
     checks = LiteChecks(config, given.identity, topics, groups, clock)
 
     def stored(messages: list[Dispatched]) -> None:

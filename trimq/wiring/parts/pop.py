@@ -10,6 +10,7 @@ from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.acking import LiteAcking
+from trimq.broker.lite.news import LiteNews
 from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.checkpoints import Notes
@@ -52,8 +53,9 @@ class Kept:
     offsets: ConsumerOffsets
     blocks: OrderBlocks
     timers: WheelTimers | None
-    # Who takes acknowledgements of lite topics.
+    # Who takes acknowledgements of lite topics, and who knows of news in them.
     lite: LiteAcking
+    lite_news: LiteNews
     elastic: Elastic
     in_flight: InFlight
 
@@ -137,7 +139,7 @@ def part(
             PopMessage(pop.popping, store, of_store),
             PollingInfo(checks, pop.waits),
             PeekMessage(checks, pop.looking, store, traffic),
-            Notification(checks, pop.looking, pop.told, clock),
+            Notification(checks, pop.looking, pop.told, kept.lite_news, clock),
         ],
         services={
             "write the blocks of orderly pops": partial(
