@@ -75,6 +75,10 @@ RECALL_TAG: Final = "_RECALL_TAG_"
 
 # What remarks of refusals end with (FAQUrl.suggestTodo).
 SEE_FAQ: Final = "\nSee https://rocketmq.apache.org/docs/faq/ for further details."
+# Those of a NameServer: 5.5.1's is not published, and what runs beside 5.5.1 brokers is 5.5.0's.
+NAMESRV_SEE_FAQ: Final = (
+    "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+)
 # The remark that a response is made with: some processors answer SUCCESS and leave it there.
 REMARK_LEFT: Final = "not set any response code"
 

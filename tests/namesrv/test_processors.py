@@ -217,7 +217,7 @@ def test_route_of_an_unknown_topic(parts: Parts) -> None:
     assert refusal(route_processor(parts), {"topic": "T"}) == (
         17,
         "No topic route info in name server for the topic: T\n"
-        "See https://rocketmq.apache.org/docs/faq/ for further details.",
+        "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
     )
 
 

@@ -11,7 +11,7 @@ from trimq.codec.bodies.route import BrokerData, TopicRouteData, encode_route
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.codec.java.texts import java_text
-from trimq.codec.names import MASTER_ID, SEE_FAQ
+from trimq.codec.names import MASTER_ID, NAMESRV_SEE_FAQ
 from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
 from trimq.namesrv.routes import RouteTable
@@ -86,9 +86,7 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
     def _route(self, topic: str | None) -> TopicRouteData:
         route = None if topic is None else self._routes.route(topic)
         if topic is None or route is None:
-            remark = (
-                f"No topic route info in name server for the topic: {java_text(topic)}{SEE_FAQ}"
-            )
+            remark = f"No topic route info in name server for the topic: {java_text(topic)}{NAMESRV_SEE_FAQ}"
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, remark)
         if self._config.order_message_enable:
             route.order_topic_conf = self._kv_config.get(ORDER_TOPIC_CONFIG, topic)
