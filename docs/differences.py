@@ -1,4 +1,4 @@
-"""What TriMQ deliberately does differently from RocketMQ 5.5.0: the only list of it.
+"""What TriMQ deliberately does differently from RocketMQ 5.5.1: the only list of it.
 
 `make docs` writes docs/compatibility.md from it; compat_tests/wire/test_wire.py lets exactly the `cases`
 named here differ between the two servers, and fails when one of them no longer differs.

@@ -22,7 +22,7 @@ from typing import Final
 # Oldest first.
 VERSIONS: Final = ("5.5.0", "5.5.1")
 # What nobody has named: the newest one of which everything is recorded and done as it does it.
-USUAL: Final = "5.5.0"
+USUAL: Final = "5.5.1"
 VARIABLE: Final = "TRIMQ_REFERENCE"
 GROUP: Final = "org.apache.rocketmq"
 # What a server and its tools are made of; what else they need comes with these.

@@ -4,7 +4,7 @@ from typing import Final
 
 from trimq.codec.codes import RequestCode as Code
 
-_UNUSED = "RocketMQ 5.5.0 has no handler for it either"
+_UNUSED = "RocketMQ 5.5.1 has no handler for it either"
 _CLUSTER = "controllers and slaves that act as masters are not supported yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
 _CONTAINER = "only RocketMQ's BrokerContainer answers it"
