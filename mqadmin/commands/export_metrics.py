@@ -12,7 +12,6 @@ import click
 from trimq.admin.errors import AdminError
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.progress import BrokerStatsData
-from trimq.codec.frames.command import VERSION
 from trimq.codec.names import MASTER_ID, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from trimq.codec.versions import version_name
 from trimq.mqadmin.files.exports import folder_option, write_export
@@ -20,6 +19,8 @@ from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.java import filled_order, hash_order, java, string_map
 
 _PUTS: Final = "TOPIC_PUT_NUMS"
+# The version that this tool stands for, as the official one names its own (MQVersion V5_5_0): 5.5.1's is not published.
+_OWN_VERSION: Final = 513
 _RATES: Final = ("normalInTps", "normalOutTps", "transInTps", "scheduleInTps")
 _DAILY: Final = (
     "normalOneDayInNum",
@@ -106,7 +107,9 @@ def _versions(run: Run, groups: Mapping[str, SubscriptionGroupConfig]) -> dict[s
             continue
         for one in connections:
             clients[f"{java(one.language)}%{version_name(one.version)}"] = None
-    return string_map({"rocketmqVersion": version_name(VERSION), "clientInfo": hash_order(clients)})
+    return string_map(
+        {"rocketmqVersion": version_name(_OWN_VERSION), "clientInfo": hash_order(clients)}
+    )
 
 
 def _counter(run: Run, addr: str, topic: str) -> BrokerStatsData | None:
