@@ -120,7 +120,7 @@ def test_a_processor_sees_header_body_peer_and_caller():
     (request,) = plain.seen
     assert (request.header.consumer_group, request.header.queue_id) == ("G", 3)
     assert (request.code, request.opaque, request.body, request.oneway) == (10, 7, b"B", False)
-    assert (request.version, request.language) == (513, 0)
+    assert (request.version, request.language) == (515, 0)
     assert request.ext_fields == {"consumerGroup": "G", "queueId": "3"}
     assert request.peer.remote_addr == "127.0.0.1:40000"
 
