@@ -267,14 +267,6 @@ def topic_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
         return []
 
 
-def names_in(text: str) -> list[str]:
-    """Names separated by commas, each once; a click.UsageError when there is none."""
-    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not names:
-        raise click.UsageError(f"{text!r} names nothing")
-    return names
-
-
 def topic_option(function: F) -> F:
     """`-t TOPIC`, which must be given."""
     return click.option(

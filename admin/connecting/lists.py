@@ -1,4 +1,4 @@
-"""Lists that a server takes its time for: a part is asked for at a time, so that it is answered in time."""
+"""Lists that a server takes its time for: so many names are asked for at once that it answers in time."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -9,32 +9,34 @@ from trimq.codec.bodies.base import Body, encode_body
 from trimq.codec.codes import RequestCode
 
 # Servers delete ten a second, unless their settings say otherwise.
-_PART: Final = 20
+NAMES_AT_ONCE: Final = 20
 # As many times longer than usual an answer is waited for.
 _PATIENCE: Final = 4
 
 
-async def ask_in_parts(
+def parts_of(names: Sequence[str]) -> list[Sequence[str]]:
+    """The names in parts that a server answers in time."""
+    return [names[first : first + NAMES_AT_ONCE] for first in range(0, len(names), NAMES_AT_ONCE)]
+
+
+async def ask_with_list(
     link: Link,
     addr: str,
     code: RequestCode,
+    body: Body,
     names: Sequence[str],
-    body_of: Callable[[list[str]], Body],
     alone: Callable[[str], Awaitable[object]],
 ) -> None:
-    """A server that does not know the request is asked for one name after the other, by `alone`.
+    """One request for all names, which are in `body`, and one a name, by `alone`, where the server does not know it.
 
-    So is any for a single one.
+    So for a single name.
     """
-    if len(names) == 1:
-        await alone(names[0])
-        return
-    for first in range(0, len(names), _PART):
-        part = list(names[first : first + _PART])
+    if len(names) > 1:
         try:
-            await ask(link, addr, code, body=encode_body(body_of(part)), factor=_PATIENCE)
+            await ask(link, addr, code, body=encode_body(body), factor=_PATIENCE)
+            return
         except Refused as error:
             if not is_unknown(error):
                 raise
-            for name in part:
-                await alone(name)
+    for name in names:
+        await alone(name)

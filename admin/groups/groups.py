@@ -6,7 +6,7 @@ from functools import partial
 
 from trimq.admin.brokers.cluster import route_addrs, topic_route
 from trimq.admin.connecting.link import Link, ask, ask_any, is_unknown
-from trimq.admin.connecting.lists import ask_in_parts
+from trimq.admin.connecting.lists import ask_with_list, parts_of
 from trimq.admin.errors import NotFound, Refused
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.clients import ConsumerConnection, ProducerConnection
@@ -115,16 +115,17 @@ async def delete_group(link: Link, addr: str, group: str, with_offsets: bool = F
 async def delete_groups(
     link: Link, addr: str, groups: Sequence[str], with_offsets: bool = False
 ) -> None:
-    """Delete groups from a broker; one after the other on one older than 5.5.1."""
+    """Delete groups from a broker; one after the other on one older than 5.5.1.
 
-    def body_of(names: list[str]) -> DeleteSubscriptionGroupListRequestBody:
-        return DeleteSubscriptionGroupListRequestBody(
-            group_name_list=[*names], clean_offset=with_offsets
-        )
-
+    Many are asked for in parts: where one fails, those before it are gone.
+    """
     code = RequestCode.DELETE_SUBSCRIPTION_GROUP_LIST
     alone = partial(delete_group, link, addr, with_offsets=with_offsets)
-    await ask_in_parts(link, addr, code, groups, body_of, alone)
+    for part in parts_of(groups):
+        body = DeleteSubscriptionGroupListRequestBody(
+            group_name_list=[*part], clean_offset=with_offsets
+        )
+        await ask_with_list(link, addr, code, body, part, alone)
 
 
 async def consumer_connection(

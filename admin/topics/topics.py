@@ -6,7 +6,7 @@ from functools import partial
 
 from trimq.admin.brokers.cluster import masters, route_addrs
 from trimq.admin.connecting.link import Link, ask, ask_any, ask_name_server, is_unknown
-from trimq.admin.connecting.lists import ask_in_parts
+from trimq.admin.connecting.lists import ask_with_list, parts_of
 from trimq.admin.errors import NotFound, Refused
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.locks import MessageQueue
@@ -135,15 +135,15 @@ async def delete_topic_on_broker(link: Link, addr: str, topic: str) -> None:
 
 
 async def delete_topics_on_broker(link: Link, addr: str, topics: Sequence[str]) -> None:
-    """Delete topics and their queues from one broker; one after the other on one older than 5.5.1."""
+    """Delete topics and their queues from one broker; one after the other on one older than 5.5.1.
 
-    def body_of(names: list[str]) -> DeleteTopicListRequestBody:
-        return DeleteTopicListRequestBody(topic_list=[*names])
-
+    Many are asked for in parts: where one fails, those before it are gone.
+    """
     code = RequestCode.DELETE_TOPIC_IN_BROKER_LIST
-    await ask_in_parts(
-        link, addr, code, topics, body_of, partial(delete_topic_on_broker, link, addr)
-    )
+    alone = partial(delete_topic_on_broker, link, addr)
+    for part in parts_of(topics):
+        body = DeleteTopicListRequestBody(topic_list=[*part])
+        await ask_with_list(link, addr, code, body, part, alone)
 
 
 async def delete_topic_on_name_servers(link: Link, topic: str, cluster: str) -> None:

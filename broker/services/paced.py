@@ -5,7 +5,7 @@ As with other work that a request has begun, the rest is done when nobody waits 
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import trio
@@ -38,7 +38,9 @@ class WorkList:
 
     __slots__ = ("done", "error", "members", "names", "rate")
 
-    def __init__(self, names: tuple[str, ...], members: Iterable[Member], rate: float) -> None:
+    def __init__(
+        self, names: tuple[str, ...], members: Iterable[Member], rate: Callable[[], float]
+    ) -> None:
         self.names = names
         self.members = members
         self.rate = rate
@@ -54,8 +56,10 @@ class PacedWork:
         self._lists: deque[WorkList] = deque()
         self._more = trio.Event()
 
-    def begin(self, names: tuple[str, ...], members: Iterable[Member], rate: float) -> WorkList:
-        """At most `rate` members a second, 0 or less as they come. They may be found while others are worked on.
+    def begin(
+        self, names: tuple[str, ...], members: Iterable[Member], rate: Callable[[], float]
+    ) -> WorkList:
+        """At most `rate` members a second, asked before each, 0 or less as they come. They may be found while others are worked on.
 
         What has begun with the same names and is not done is not begun again: it is asked for by somebody who has not
         waited for the answer. RemotingError when too much waits already.
@@ -100,8 +104,8 @@ class PacedWork:
         due = trio.current_time()
         for member in work.members:
             await trio.sleep_until(due)
-            if work.rate > 0:
-                due = max(due, trio.current_time() - _BURST_SECONDS) + 1 / work.rate
+            if (rate := work.rate()) > 0:
+                due = max(due, trio.current_time() - _BURST_SECONDS) + 1 / rate
             begun = self._begun.begin(member.name, member.steps)
             if begun is not None:
                 await self._begun.wait(begun)

@@ -3,9 +3,12 @@
 Java: DeleteSubscriptionGroupCommand.
 """
 
+from collections.abc import Sequence
+
 import click
 
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
+from trimq.mqadmin.common.listed import PACE, in_parts, names_in
 from trimq.mqadmin.common.planning import plan_group_deletion
 from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.framework import (
@@ -15,7 +18,6 @@ from trimq.mqadmin.framework import (
     broker_or_cluster,
     chosen_addrs,
     dry_run_option,
-    names_in,
 )
 from trimq.mqadmin.text.java import hash_order
 
@@ -27,7 +29,7 @@ from trimq.mqadmin.text.java import hash_order
     "--groupName",
     "listed",
     required=True,
-    help="The group, or some separated by commas.",
+    help=f"The group, or some separated by commas. {PACE}",
 )
 @click.option(
     "-r",
@@ -54,7 +56,11 @@ def command(
             plan_group_deletion(run, group, addrs, with_offsets, cluster is not None)
         return
     where = f" in cluster [{cluster}]" if cluster is not None else ""
-    run.on_each(addrs, lambda addr: _delete(run, addr, groups, with_offsets, where))
+    in_parts(
+        run,
+        groups,
+        lambda part: run.on_each(addrs, lambda addr: _delete(run, addr, part, with_offsets, where)),
+    )
     if cluster is None:
         return
     try:
@@ -65,7 +71,7 @@ def command(
         run.problem(error)
 
 
-def _delete(run: Run, addr: str, groups: list[str], with_offsets: bool, where: str) -> None:
+def _delete(run: Run, addr: str, groups: Sequence[str], with_offsets: bool, where: str) -> None:
     there = run.admin.groups_of(addr)
     for group in groups:
         if group not in there:
@@ -73,4 +79,4 @@ def _delete(run: Run, addr: str, groups: list[str], with_offsets: bool, where: s
     run.admin.delete_groups(addr, groups, with_offsets)
     for group in groups:
         text = f"delete subscription group [{group}] from broker [{addr}]{where} success."
-        run.out.row(text, {"group": group, "addr": addr, "deleted": True})
+        run.out.row(text, {"group": group, "addr": addr, "deleted": group in there})

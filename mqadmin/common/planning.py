@@ -112,16 +112,19 @@ def plan_group_deletion(
         plan_topic_deletion(run, prefix + group, addrs)
 
 
-def warn_of_absent_topic(run: Run, topic: str, addrs: Iterable[str]) -> None:
-    """Brokers answer with success when there is nothing to delete."""
+def warn_of_absent_topic(run: Run, topic: str, addrs: Iterable[str]) -> bool:
+    """Brokers answer with success when there is nothing to delete. Whether one may have the topic."""
+    there = False
     for addr in addrs:
         try:
             run.admin.topic_config(addr, topic)
+            there = True
         except NotFound:
             run.warn(f"{addr} does not have topic {topic!r}: nothing to delete there")
         except FAILURES:
             # The deletion itself says what is wrong with that broker.
-            continue
+            there = True
+    return there
 
 
 def hidden_messages(run: Run, addr: str, topic: str, reads: int) -> tuple[int, int]:

@@ -27,14 +27,16 @@ class DeleteSubscriptionGroupList(Processor[None]):
     def handle(self, request: Request[None]) -> Later:
         return Later(request, self._answer)
 
+    def _rate(self) -> float:
+        return self._config.batch_delete_subscription_group_max_rate
+
     async def _answer(self, request: Request[None]) -> Response:
         body = decode_if_there(DeleteSubscriptionGroupListRequestBody, request.body)
         body = body or DeleteSubscriptionGroupListRequestBody()
         names = await _checked(body.group_name_list or [])
-        rate = self._config.batch_delete_subscription_group_max_rate
         members = self._members(names, body.clean_offset)
         asked = (f"offsets: {body.clean_offset}", *names)
-        work = self._paced.begin(asked, members, rate)
+        work = self._paced.begin(asked, members, self._rate)
         await self._paced.wait(work)
         return Response()
 

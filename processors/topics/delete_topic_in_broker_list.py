@@ -34,10 +34,12 @@ class DeleteTopicInBrokerList(Processor[None]):
     async def _answer(self, request: Request[None]) -> Response:
         body = decode_if_there(DeleteTopicListRequestBody, request.body)
         names = await self._checked((body or DeleteTopicListRequestBody()).topic_list or [])
-        rate = self._config.batch_delete_topic_max_rate
-        work = self._paced.begin(tuple(names), self._members(names), rate)
+        work = self._paced.begin(tuple(names), self._members(names), self._rate)
         await self._paced.wait(work)
         return Response()
+
+    def _rate(self) -> float:
+        return self._config.batch_delete_topic_max_rate
 
     async def _checked(self, names: list[str | None]) -> dict[str, None]:
         """The names, each once, in their order."""

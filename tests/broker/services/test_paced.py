@@ -14,6 +14,10 @@ from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import RemotingError
 
 
+def ten() -> float:
+    return 10
+
+
 class Site:
     def __init__(self, nursery: trio.Nursery, begins: bool = True) -> None:
         self.begun = BegunWork()
@@ -36,7 +40,7 @@ class Site:
         return (Member(name, self.steps(name)) for name in names)
 
     async def play(self, *names: str, rate: float = 10) -> None:
-        await self.paced.wait(self.paced.begin(names, self.members(*names), rate))
+        await self.paced.wait(self.paced.begin(names, self.members(*names), lambda: rate))
 
     @property
     def names(self) -> list[str]:
@@ -55,6 +59,16 @@ async def test_no_faster_than_the_rate(autojump_clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_another_rate_counts_at_once(autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        site = Site(nursery)
+        rates = iter([0.5, 10, 10, 0])
+        members = site.members("a", "b", "c", "d")
+        await site.paced.wait(site.paced.begin(("list",), members, lambda: next(rates)))
+        assert site.done == [("a", 0), ("b", 2), ("c", 2.1), ("d", 2.2)]
+        nursery.cancel_scope.cancel()
+
+
 async def test_what_took_long_is_made_up_for_up_to_a_second(autojump_clock: MockClock) -> None:
     async with trio.open_nursery() as nursery:
         site = Site(nursery)
@@ -66,7 +80,7 @@ async def test_what_took_long_is_made_up_for_up_to_a_second(autojump_clock: Mock
             for number in range(13):
                 yield Member(f"{number}", site.steps(f"{number}"))
 
-        await site.paced.wait(site.paced.begin(("list",), members(), 10))
+        await site.paced.wait(site.paced.begin(("list",), members(), ten))
         times = [time for _, time in site.done]
         # Eleven at once: a second's and the one that is due. Then one by one.
         assert times == [0.0, *[5.0] * 11, 5.1, 5.2]
@@ -106,7 +120,7 @@ async def test_the_first_failure_ends_a_list_and_not_the_others(
         site = Site(nursery)
         members = iter([Member("a", site.steps("a", count, fails=True)), *site.members("b")])
         with pytest.raises(OSError, match="a"):
-            await site.paced.wait(site.paced.begin(("list",), members, 10))
+            await site.paced.wait(site.paced.begin(("list",), members, ten))
         await site.play("c")
         assert site.names == ["c"]
         nursery.cancel_scope.cancel()
@@ -116,13 +130,13 @@ async def test_only_so_many_names_wait(autojump_clock: MockClock) -> None:
     async with trio.open_nursery() as nursery:
         site = Site(nursery)
         many = tuple(map(str, range(MOST_NAMES - 1)))
-        first = site.paced.begin(many, iter(()), 10)
+        first = site.paced.begin(many, iter(()), ten)
         for names in (("a", "b"), many[1:]):
             with pytest.raises(RemotingError, match="names of other lists are not done") as refused:
-                site.paced.begin(names, site.members(*names), 10)
+                site.paced.begin(names, site.members(*names), ten)
             assert refused.value.code == ResponseCode.SYSTEM_BUSY
         # The same one is not another one.
-        assert site.paced.begin(many, iter(()), 10) is first
+        assert site.paced.begin(many, iter(()), ten) is first
         await site.paced.wait(first)
         await site.play("a", "b")
         assert site.names == ["a", "b"]
