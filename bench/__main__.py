@@ -8,7 +8,7 @@ With --against PATH two trees are measured in turn in the same run: this one, an
 build/compiled was made there too. Ratios are this tree's figures over that tree's; only --keep writes them.
 
 With --before two versions of the real broker are measured in turn, and this tree's compiled build beside them:
-TRIMQ_REFERENCE=5.5.1 python -m bench --before ceiling
+python -m bench --before ceiling
 """
 
 import argparse
@@ -178,7 +178,7 @@ def _arguments() -> argparse.Namespace:
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     if words.before and (not words.parts or not {*words.parts} <= {*VERSIONED}):
-        parser.error(f"--before goes with some of {', '.join(VERSIONED)}")
+        parser.error(f"--before wants names of parts, of these: {', '.join(VERSIONED)}")
     if words.before and before() is None:
         parser.error(f"{REFERENCE} is the oldest version that is known here")
     if words.keep and words.against is None:

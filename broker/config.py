@@ -198,7 +198,7 @@ class BrokerConfig:
     )
     lite_event_capacity_cache_ttl_ms: int = setting(
         5000,
-        "How often it is looked up of how many lite topics a group's clients are told at a time, in ms.",
+        "How long a group's lite.sub.client.max.event.cnt is remembered, in ms; 0: it is looked up each time.",
         at_least=0,
         live=True,
         long=True,
@@ -255,13 +255,13 @@ class BrokerConfig:
     )
     batch_delete_topic_max_rate: float = setting(
         10.0,
-        "Topics of a list that are deleted in a second, their retry topics among them. 0 or less: as fast as it goes.",
+        "How many topics of a list (deleteTopic -t A,B) are deleted a second, POP retry topics counted; 0: no limit.",
         at_most=1_000_000,
         live=True,
     )
     batch_delete_subscription_group_max_rate: float = setting(
         10.0,
-        "Groups of a list that are deleted in a second. 0 or less: as fast as it goes.",
+        "How many groups of a list (deleteSubGroup -g a,b) are deleted a second; 0: no limit.",
         at_most=1_000_000,
         live=True,
     )

@@ -59,7 +59,9 @@ class PacedWork:
     def begin(
         self, names: tuple[str, ...], members: Iterable[Member], rate: Callable[[], float]
     ) -> WorkList:
-        """At most `rate` members a second, asked before each, 0 or less as they come. They may be found while others are worked on.
+        """At most `rate` members a second, asked before each, 0 or less as they come.
+
+        They may be found while others are worked on.
 
         What has begun with the same names and is not done is not begun again: it is asked for by somebody who has not
         waited for the answer. RemotingError when too much waits already.

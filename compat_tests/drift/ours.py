@@ -52,7 +52,7 @@ def _words(fact: Fact) -> Iterable[str]:
     if not name:
         return (owner,)
     if fact.kind == SETTING:
-        return (name,)
+        return (snake(name), name)
     if fact.kind == REMARK:
         return (snake(name), name, owner, _ENDS.sub("", owner))
     short = _ENDS.sub("", owner)

@@ -1,6 +1,6 @@
 """Which RocketMQ TriMQ is compared with: one word, `REFERENCE`; and what stands in for modules that cannot be had.
 
-TRIMQ_REFERENCE, as `make proof REFERENCE=5.5.1` sets it, names another one of `VERSIONS`. Of a release that has just
+TRIMQ_REFERENCE, as `make proof REFERENCE=5.5.0` sets it, names another one of `VERSIONS`. Of a release that has just
 been made not every module can be had at once: `missing.json` lists those, and they are taken from the version before.
 
     python -m compat_tests.servers.versions
@@ -52,7 +52,7 @@ def chosen(told: str) -> str:
     """The version of that name; the usual one for an empty name. SystemExit for another."""
     version = told or USUAL
     if version not in VERSIONS:
-        raise SystemExit(f"{VARIABLE}={told}: it is one of {', '.join(VERSIONS)}")
+        raise SystemExit(f"{VARIABLE}={told} is not known here; known are {', '.join(VERSIONS)}")
     return version
 
 

@@ -5,6 +5,7 @@ with success even if it has no such setting or cannot read the value, so its set
 afterwards.
 """
 
+from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 
 import click
@@ -54,7 +55,11 @@ def command(
 
 
 def _is_same(shown: str, given: str) -> bool:
-    """Whether a broker shows what it was given: `True` as `true`, `07` as `7`."""
-    if shown.isdecimal() and given.removeprefix("+").isdecimal():
-        return int(shown) == int(given)
-    return shown.lower() == given.lower()
+    """Whether a broker shows what it was given: `True` as `true`, `07` as `7`, `5` as `5.0`."""
+    if shown.lower() == given.lower():
+        return True
+    try:
+        # Decimals, so that no digit of a long number is lost.
+        return Decimal(shown) == Decimal(given)
+    except InvalidOperation:
+        return False

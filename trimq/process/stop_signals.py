@@ -43,9 +43,9 @@ class StopSignals:
             return
         self.number = number
         log.info(
-            "stopping: signal=%s; what is not done after %d s is cut off, as by a kill",
-            signal.Signals(number).name,
+            "stopping, what is not done after %d s is cut off, as by a kill: signal=%s",
             STOP_SECONDS,
+            signal.Signals(number).name,
         )
         self._asked.set()
         if self._start is not None:

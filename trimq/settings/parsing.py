@@ -6,6 +6,7 @@ here is the same at a start and while a server runs.
 
 import dataclasses
 import difflib
+import math
 import re
 import types
 import typing
@@ -103,15 +104,16 @@ class Setting:
             value = float(text)
         except ValueError:
             raise self._refused(text, "must be a number") from None
+        if math.isnan(value):
+            raise self._refused(text, "must be a number")
         self._check_within(value, text)
         return value
 
     def _check_within(self, value: float, text: str) -> None:
         low, high = self.limits() or _INT
-        # Written so that "not a number" is refused too.
-        if not value >= low:
+        if value < low:
             raise self._refused(text, f"must be at least {low}")
-        if not value <= high:
+        if value > high:
             raise self._refused(text, f"must be at most {high}")
 
     def _line(self, text: str) -> str:

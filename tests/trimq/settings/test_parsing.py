@@ -47,7 +47,7 @@ def test_values_take_their_types() -> None:
         ),
         ("period", "1_0", "period=1_0: must be a whole number from -2147483648 to 2147483647"),
         ("since", "9223372036854775808", ".* must be at most 9223372036854775807"),
-        ("ratio", "nan", "ratio=nan: must be at least 0"),
+        ("ratio", "nan", "ratio=nan: must be a number"),
         ("ratio", "inf", "ratio=inf: must be at most 1"),
         ("brokerName", "a\nb", r"brokerName='a\\nb': must be one line of printable characters"),
         ("password", "guessed", r"password=\*+: must be one of , a"),
