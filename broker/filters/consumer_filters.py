@@ -114,11 +114,14 @@ class ConsumerFilters:
     # --- heartbeats
 
     def unread(self, group: str, subscriptions: Iterable[SubscriptionData]) -> list[str]:
-        """The expressions that have to be read before these subscriptions are registered."""
+        """The expressions that have to be read before these subscriptions are registered.
+
+        Also those of topics that there are not yet: a group's first heartbeat makes its retry topic.
+        """
         texts: list[str] = []
         for one in subscriptions:
             text = one.sub_string
-            if text is None or not self._is_kept(one):
+            if text is None or not is_filter(one.expression_type, text):
                 continue
             old = self.find(one.topic, group)
             if old is not None and old.expression is not None and not _replaces(one, old):

@@ -16,7 +16,9 @@ SPACE = "{http://maven.apache.org/POM/4.0.0}"
 def test_the_reference_is_the_usual_one_unless_another_is_told() -> None:
     assert versions.chosen("") == versions.USUAL in VERSIONS
     assert [versions.chosen(version) for version in VERSIONS] == [*VERSIONS]
-    with pytest.raises(SystemExit, match=f"TRIMQ_REFERENCE=9.9 is not known here; known are {OLD}, {NEW}"):
+    with pytest.raises(
+        SystemExit, match=f"TRIMQ_REFERENCE=9.9 is not known here; known are {OLD}, {NEW}"
+    ):
         versions.chosen("9.9")
 
 

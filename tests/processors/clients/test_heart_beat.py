@@ -205,13 +205,32 @@ async def test_heartbeats_without_subscriptions_change_no_filter(clients: Client
     assert clients.broker.filters.table.find("T", "g").is_dead
 
 
-def test_a_topic_that_comes_later_gets_its_filter_with_any_heartbeat(clients: Clients) -> None:
+async def test_the_first_heartbeat_brings_the_filter_of_the_groups_retry_topic(
+    clients: Clients,
+) -> None:
+    """The topic is made with it: its expression is read all the same."""
+    beat = filtering("n > 5")
+    beat.subscription_data_set[0].topic = "%RETRY%g"
+    data = HeartbeatData(client_id="c1", consumer_data_set=[beat])
+    request = Request(RequestCode.HEART_BEAT, None, clients.peer, encode_body(data), 513)
+    assert (await answer(clients.heart_beat, request)).code == 0
+    known = clients.broker.filters.table.find("%RETRY%g", "g")
+    assert known is not None
+    assert known.expression is not None
+
+
+async def test_a_topic_that_comes_later_gets_its_filter_with_any_heartbeat(
+    clients: Clients,
+) -> None:
     """In RocketMQ 5.5.1 not with one without subscriptions, so never."""
     filters = clients.broker.filters
-    clients.beat(filtering("n > 5"), heartbeat_fingerprint=7)
+    data = HeartbeatData(
+        client_id="c1", heartbeat_fingerprint=7, consumer_data_set=[filtering("n > 5")]
+    )
+    request = Request(RequestCode.HEART_BEAT, None, clients.peer, encode_body(data), 513)
+    assert (await answer(clients.heart_beat, request)).code == 0
     assert filters.table.find("T", "g") is None
     clients.create_topic()
-    filters.expressions.read_now("SQL92", "n > 5")
     bare = consumer()
     bare.subscription_data_set = []
     clients.beat(bare, heartbeat_fingerprint=7, without_sub=True)
