@@ -41,31 +41,31 @@ SHOWN: Final = {
     "proxy": "the proxy",
     "tools": "mqadmin",
 }
-BEFORE: Final = "2026-11-28"
+LAST: Final = "2026-11-28"
 PLAYED: Final = (
     Played(
         "slaves and masters, both ways",
-        {"5.5.0": BEFORE, "5.5.1": BEFORE},
+        {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/replication/test_copies.py",),
     ),
     Played(
         "stores and the real broker on them again, both ways",
-        {"5.5.0": BEFORE, "5.5.1": BEFORE},
+        {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/store/test_interop.py",),
     ),
     Played(
         "the proxy 5.5.0 before TriMQ and before the real broker, with gRPC clients",
-        {"5.5.0": BEFORE, "5.5.1": BEFORE},
+        {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/scenarios/test_grpc.py",),
     ),
     Played(
         "Spark's data source",
-        {"5.5.0": BEFORE, "5.5.1": BEFORE},
+        {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/spark/test_streams.py",),
     ),
     Played(
         "a cluster of 4.9.7, 5.1.4, 5.5.0, 5.5.1 and TriMQ, under a NameServer of each",
-        {"5.5.0": BEFORE, "5.5.1": BEFORE},
+        {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/old/test_cluster.py",),
     ),
 )

@@ -4,10 +4,11 @@ import os
 import random
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 import trio.testing
@@ -78,6 +79,23 @@ def kills(request: pytest.FixtureRequest) -> Kills:
     if seed is None:
         seed = 1 if count is None else random.randrange(1 << 30)
     return Kills(FEW_KILLS if count is None else count, seed)
+
+
+@pytest.fixture
+def no_threads() -> Iterator[None]:
+    """Virtual time runs on while a thread works, so work is done where it is asked for.
+
+    By a patch of its own: tests undo theirs in the middle, and from there on threads would outrun the clock, and work
+    on a store that was killed.
+    """
+
+    async def run(act: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return act(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trio.to_thread, "run_sync", run)
+        yield
 
 
 @pytest.fixture

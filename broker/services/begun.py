@@ -5,7 +5,7 @@ A topic with a hundred thousand lite topics takes longer to be deleted than a to
 
 import logging
 from collections import deque
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import trio
 
@@ -17,42 +17,43 @@ log: Final = logging.getLogger("trimq.broker")
 _AT_ONCE: Final = 16
 
 
-class Work:
-    """Not done yet."""
+class Begun:
+    """Not done yet. `key`: what it was asked for with; `name`: what a log says."""
 
-    __slots__ = ("done", "error", "name", "steps")
+    __slots__ = ("done", "error", "key", "name")
 
-    def __init__(self, name: str, steps: Steps[None]) -> None:
+    def __init__(self, name: str, key: object) -> None:
         self.name = name
-        self.steps = steps
+        self.key = key
         self.done = trio.Event()
         self.error: Exception | None = None
 
 
-class BegunWork:
-    """One after the other, each a little at a time."""
+B = TypeVar("B", bound=Begun)
+
+
+class InTurn(Generic[B]):
+    """One after the other; what they are is a subclass's affair."""
 
     def __init__(self) -> None:
-        self._works: deque[Work] = deque()
+        self._waiting: deque[B] = deque()
         self._more = trio.Event()
 
-    def begin(self, name: str, steps: Steps[None]) -> Work | None:
-        """None: all is done, for there was little of it. Whatever it raises then is raised here.
+    async def _play(self, work: B) -> None:
+        raise NotImplementedError
 
-        What has begun under that name and is not done is not begun again: it is asked for by somebody who has not
+    def _find(self, key: object) -> B | None:
+        """What has begun with that key and is not done is not begun again: it is asked for by somebody who has not
         waited for the answer.
         """
-        for work in self._works:
-            if work.name == name:
-                return work
-        if not self._works and is_done(steps, _AT_ONCE):
-            return None
-        work = Work(name, steps)
-        self._works.append(work)
+        return next((work for work in self._waiting if work.key == key), None)
+
+    def _add(self, work: B) -> B:
+        self._waiting.append(work)
         self._more.set()
         return work
 
-    async def wait(self, work: Work) -> None:
+    async def wait(self, work: B) -> None:
         """Until it is done; it goes on when nobody waits any more. Whatever it raises is raised here."""
         await work.done.wait()
         if work.error is not None:
@@ -63,14 +64,41 @@ class BegunWork:
         while True:
             await self._more.wait()
             self._more = trio.Event()
-            while self._works:
-                work = self._works[0]
+            while self._waiting:
+                work = self._waiting[0]
                 try:
-                    await in_steps(work.steps)
+                    await self._play(work)
                 except Exception as error:
                     log.error("work not done: what=%s reason=%s", work.name, error)
                     work.error = error
                 finally:
                     # A cancelled one does not go on: its files are closed next.
-                    self._works.popleft()
+                    self._waiting.popleft()
                     work.done.set()
+
+
+class Work(Begun):
+    """Known by its name."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, name: str, steps: Steps[None]) -> None:
+        super().__init__(name, name)
+        self.steps = steps
+
+
+class BegunWork(InTurn[Work]):
+    """One after the other, each a little at a time."""
+
+    def begin(self, name: str, steps: Steps[None]) -> Work | None:
+        """None: all is done, for there was little of it. Whatever it raises then is raised here.
+
+        What has begun under that name and is not done is not begun again.
+        """
+        found = self._find(name)
+        if found is None and not self._waiting and is_done(steps, _AT_ONCE):
+            return None
+        return found or self._add(Work(name, steps))
+
+    async def _play(self, work: Work) -> None:
+        await in_steps(work.steps)

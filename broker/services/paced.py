@@ -3,19 +3,15 @@
 As with other work that a request has begun, the rest is done when nobody waits for the answer any more.
 """
 
-import logging
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
 import trio
 
-from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.begun import Begun, BegunWork, InTurn
 from trimq.broker.steps import Steps
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import RemotingError
-
-log: Final = logging.getLogger("trimq.broker")
 
 # Names in lists that are not done; at the usual rate they take almost three hours.
 MOST_NAMES: Final = 100_000
@@ -33,28 +29,29 @@ class Member:
         self.steps = steps
 
 
-class WorkList:
-    """Not done yet. `names`: what it was asked with."""
+class WorkList(Begun):
+    """Known by the names that it was asked for with."""
 
-    __slots__ = ("done", "error", "members", "names", "rate")
+    __slots__ = ("members", "names", "rate")
 
     def __init__(
         self, names: tuple[str, ...], members: Iterable[Member], rate: Callable[[], float]
     ) -> None:
+        super().__init__(f"list of {len(names)} names", names)
         self.names = names
         self.members = members
         self.rate = rate
-        self.done = trio.Event()
-        self.error: Exception | None = None
 
 
-class PacedWork:
-    """One list after the other; each member is begun as if it were asked for alone, beside what others ask for."""
+class PacedWork(InTurn[WorkList]):
+    """One list after the other; each member is begun as if it were asked for alone, beside what others ask for.
+
+    The first member that fails ends its list.
+    """
 
     def __init__(self, begun: BegunWork) -> None:
+        super().__init__()
         self._begun = begun
-        self._lists: deque[WorkList] = deque()
-        self._more = trio.Event()
 
     def begin(
         self, names: tuple[str, ...], members: Iterable[Member], rate: Callable[[], float]
@@ -63,44 +60,18 @@ class PacedWork:
 
         They may be found while others are worked on.
 
-        What has begun with the same names and is not done is not begun again: it is asked for by somebody who has not
-        waited for the answer. RemotingError when too much waits already.
+        What has begun with the same names and is not done is not begun again. RemotingError when too much waits.
         """
-        for there in self._lists:
-            if there.names == names:
-                return there
-        waiting = sum(len(there.names) for there in self._lists)
+        if found := self._find(names):
+            return found
+        waiting = sum(len(there.names) for there in self._waiting)
         if waiting + len(names) > MOST_NAMES:
             raise RemotingError(
                 ResponseCode.SYSTEM_BUSY,
                 f"{waiting} names of other lists are not done, and {MOST_NAMES} may wait at most:"
                 f" ask for these {len(names)} later, or for fewer at a time",
             )
-        found = WorkList(names, members, rate)
-        self._lists.append(found)
-        self._more.set()
-        return found
-
-    async def wait(self, work: WorkList) -> None:
-        """Until all of it is done; it goes on when nobody waits any more. The first failure ends it, and is raised."""
-        await work.done.wait()
-        if work.error is not None:
-            raise work.error
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            await self._more.wait()
-            self._more = trio.Event()
-            while self._lists:
-                work = self._lists[0]
-                try:
-                    await self._play(work)
-                except Exception as error:
-                    log.error("list not done to its end: reason=%s", error)
-                    work.error = error
-                self._lists.popleft()
-                work.done.set()
+        return self._add(WorkList(names, members, rate))
 
     async def _play(self, work: WorkList) -> None:
         due = trio.current_time()

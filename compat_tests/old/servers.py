@@ -8,8 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from compat_tests.servers import artifacts
 from compat_tests.servers.jvm import SHORT_LIVED
+from compat_tests.servers.ours import TrimqNameServer
 from compat_tests.servers.processes import Child
 from compat_tests.servers.real import RealBroker, RealNameServer, wait_until_known
 from compat_tests.servers.server import Options
@@ -51,6 +54,15 @@ def prepare_logging(home: Path) -> None:
 
 def old_name_server(version: str, home: Path) -> RealNameServer:
     return RealNameServer(OldLauncher(version), home / "namesrv")
+
+
+def our_name_server(home: Path) -> TrimqNameServer:
+    """Started; where a NameServer keeps its files unless told otherwise is below `home`."""
+    ours = TrimqNameServer(home / "our-namesrv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        ours.start()
+    return ours
 
 
 class OldBroker(RealBroker):

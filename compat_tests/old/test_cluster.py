@@ -13,9 +13,9 @@ from typing import Final
 import pytest
 
 from compat_tests.mqadmin.tools import OurTool
-from compat_tests.old.servers import OldBroker, is_fetched, old_name_server
+from compat_tests.old.servers import OldBroker, is_fetched, old_name_server, our_name_server
 from compat_tests.old.tools import OldTool
-from compat_tests.servers.ours import TrimqNameServer, TrimqServer
+from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import wait_until_known
 from compat_tests.servers.server import Options
 from compat_tests.servers.versions import VERSIONS
@@ -40,11 +40,7 @@ class Cluster:
             stack.callback(server.kill)
             server.start()
             self.name_servers[version] = server.addr
-        ours = TrimqNameServer(home / "our-namesrv")
-        with pytest.MonkeyPatch.context() as patch:
-            # Where a NameServer keeps its files unless told otherwise.
-            patch.setenv("HOME", str(home))
-            ours.start()
+        ours = our_name_server(home)
         stack.callback(ours.stop)
         self.name_servers[OURS] = ours.addr
         everyone = ";".join(self.name_servers.values())

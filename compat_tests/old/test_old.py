@@ -14,9 +14,15 @@ from typing import Final
 import pytest
 
 from compat_tests.mqadmin.tools import OurTool, Printed
-from compat_tests.old.servers import VERSIONS, OldBroker, is_fetched, old_name_server
+from compat_tests.old.servers import (
+    VERSIONS,
+    OldBroker,
+    is_fetched,
+    old_name_server,
+    our_name_server,
+)
 from compat_tests.old.tools import OldTool
-from compat_tests.servers.ours import TrimqNameServer, TrimqServer
+from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import wait_until_known
 from compat_tests.servers.server import Options
 from tests.patience import until
@@ -38,11 +44,7 @@ class Mixed:
         self.old_namesrv = old_name_server(version, home / "old")
         stack.callback(self.old_namesrv.kill)
         self.old_namesrv.start()
-        self.our_namesrv = TrimqNameServer(home / "our-namesrv")
-        with pytest.MonkeyPatch.context() as patch:
-            # Where a NameServer keeps its files unless told otherwise.
-            patch.setenv("HOME", str(home))
-            self.our_namesrv.start()
+        self.our_namesrv = our_name_server(home)
         stack.callback(self.our_namesrv.stop)
         both = f"{self.old_namesrv.addr};{self.our_namesrv.addr}"
         self.old = OldBroker(version, home / "old", both, {"brokerName": OLD})

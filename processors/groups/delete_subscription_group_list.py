@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from trimq.broker.config import BrokerConfig
 from trimq.broker.services.group_deletion import GroupDeletion
 from trimq.broker.services.paced import Member, PacedWork
-from trimq.broker.steps import Pace
 from trimq.codec.bodies.base import decode_if_there
 from trimq.codec.bodies.groups import DeleteSubscriptionGroupListRequestBody
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.processors._listed_names import each_once
+from trimq.remoting.contract import Later, Processor, Request, Response
 
 
 class DeleteSubscriptionGroupList(Processor[None]):
@@ -33,7 +33,7 @@ class DeleteSubscriptionGroupList(Processor[None]):
     async def _answer(self, request: Request[None]) -> Response:
         body = decode_if_there(DeleteSubscriptionGroupListRequestBody, request.body)
         body = body or DeleteSubscriptionGroupListRequestBody()
-        names = await _checked(body.group_name_list or [])
+        names = await each_once(body.group_name_list or [], "group name list", "group name")
         members = self._members(names, body.clean_offset)
         asked = (f"offsets: {body.clean_offset}", *names)
         work = self._paced.begin(asked, members, self._rate)
@@ -44,21 +44,3 @@ class DeleteSubscriptionGroupList(Processor[None]):
         for name in names:
             steps = self._deletion.delete(name, with_offsets)
             yield Member(f"deletion of the group {name}, offsets: {with_offsets}", steps)
-
-
-async def _checked(names: list[str | None]) -> dict[str, None]:
-    """The names, each once, in their order."""
-    if not names:
-        raise _refusal("The specified group name list is blank.")
-    found: dict[str, None] = {}
-    pace = Pace()
-    for name in names:
-        await pace.keep()
-        if name is None or not name.strip():
-            raise _refusal("The specified group name is blank.")
-        found[name] = None
-    return found
-
-
-def _refusal(remark: str) -> RemotingError:
-    return RemotingError(ResponseCode.INVALID_PARAMETER, remark)

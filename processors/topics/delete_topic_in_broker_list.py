@@ -4,17 +4,19 @@ The answer says that all of it is gone, which takes a while: they are deleted at
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.services.paced import Member, PacedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
-from trimq.broker.steps import Pace, Steps
+from trimq.broker.steps import Steps
 from trimq.broker.topics.checks import check_not_system
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_if_there
 from trimq.codec.bodies.topics import DeleteTopicListRequestBody
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.processors._listed_names import each_once
+from trimq.remoting.contract import Later, Processor, Request, Response
 
 
 class DeleteTopicInBrokerList(Processor[None]):
@@ -33,27 +35,15 @@ class DeleteTopicInBrokerList(Processor[None]):
 
     async def _answer(self, request: Request[None]) -> Response:
         body = decode_if_there(DeleteTopicListRequestBody, request.body)
-        names = await self._checked((body or DeleteTopicListRequestBody()).topic_list or [])
+        check = partial(check_not_system, self._config, self._topics)
+        listed = (body or DeleteTopicListRequestBody()).topic_list or []
+        names = await each_once(listed, "topic list", "topic", check)
         work = self._paced.begin(tuple(names), self._members(names), self._rate)
         await self._paced.wait(work)
         return Response()
 
     def _rate(self) -> float:
         return self._config.batch_delete_topic_max_rate
-
-    async def _checked(self, names: list[str | None]) -> dict[str, None]:
-        """The names, each once, in their order."""
-        if not names:
-            raise _refusal("The specified topic list is blank.")
-        found: dict[str, None] = {}
-        pace = Pace()
-        for name in names:
-            await pace.keep()
-            if name is None or not name.strip():
-                raise _refusal("The specified topic is blank.")
-            check_not_system(self._config, self._topics, name)
-            found[name] = None
-        return found
 
     def _members(self, names: Iterable[str]) -> Iterator[Member]:
         """Each topic, and behind it the retry topics that it turns out to have."""
@@ -70,7 +60,3 @@ class DeleteTopicInBrokerList(Processor[None]):
 
 def _member(name: str, steps: Steps[None]) -> Member:
     return Member(f"deletion of the topic {name}", steps)
-
-
-def _refusal(remark: str) -> RemotingError:
-    return RemotingError(ResponseCode.INVALID_PARAMETER, remark)

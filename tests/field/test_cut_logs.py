@@ -79,15 +79,7 @@ def test_records_behind_the_cut_do_not_come_back(bench: Bench, more: int) -> Non
 
 
 @pytest.fixture
-async def timing(
-    tmp_path: Path, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Timing]:
-    async def run(act: Any, *arguments: Any) -> Any:
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    # Virtual time would run on while a thread works.
-    monkeypatch.setattr(trio.to_thread, "run_sync", run)
+async def timing(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> AsyncIterator[Timing]:
     made = Timing(tmp_path / "store", nursery)
     await made.start()
     yield made

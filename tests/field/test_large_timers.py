@@ -21,15 +21,7 @@ PROPERTIES = 32_000
 
 
 @pytest.fixture
-async def timing(
-    tmp_path: Path, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Timing]:
-    async def run(act: Any, *arguments: Any) -> Any:
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    # Virtual time would run on while a thread works.
-    monkeypatch.setattr(trio.to_thread, "run_sync", run)
+async def timing(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> AsyncIterator[Timing]:
     made = Timing(tmp_path / "store", nursery, max_message_size=LIMIT)
     await made.start()
     yield made

@@ -47,16 +47,9 @@ class Running:
 
 @pytest.fixture
 async def running(
-    tmp_path: Path, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nursery: trio.Nursery, no_threads: None
 ) -> AsyncIterator[Running]:
     """Tests that use it name `autojump_clock` too."""
-
-    async def run(act: Any, *arguments: Any) -> Any:
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    # Virtual time would run on while a thread works.
-    monkeypatch.setattr(trio.to_thread, "run_sync", run)
     made = Running(tmp_path / "store", nursery)
     yield made
     made.pops.reviving._timers._files.close()

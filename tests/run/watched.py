@@ -172,7 +172,10 @@ EVERYWHERE: Final = (
     "building",
     "codec",
     *(f"processors/{name}.py" for name in ("__init__", "_config_update", "_pull_replies")),
-    *(f"processors/{name}.py" for name in ("_queue_questions", "_send_replies", "_steps")),
+    *(
+        f"processors/{name}.py"
+        for name in ("_listed_names", "_queue_questions", "_send_replies", "_steps")
+    ),
     *("processors/assignment", "processors/clients", "processors/consume", "processors/delays"),
     *("processors/figures", "processors/groups", "processors/messages", "processors/offsets"),
     *("processors/produce", "processors/progress", "processors/retention"),

@@ -18,6 +18,9 @@ from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 
+# Virtual time: work is done where it is asked for.
+pytestmark = pytest.mark.usefixtures("no_threads")
+
 START = 1_700_000_000_000
 
 
@@ -50,17 +53,6 @@ class House:
 
     def files(self) -> list[Path]:
         return sorted(self.config.commit_log.iterdir())
-
-
-@pytest.fixture(autouse=True)
-def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Virtual time runs on while a thread works, so work is done where it is asked for."""
-
-    async def run(act: Any, *arguments: Any) -> Any:
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    monkeypatch.setattr(trio.to_thread, "run_sync", run)
 
 
 @pytest.fixture

@@ -109,17 +109,8 @@ class Lives:
 
 
 @pytest.fixture
-async def lives(
-    tmp_path: Path, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Lives]:
+async def lives(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> AsyncIterator[Lives]:
     """Three messages that were popped when the clock began; tests that use it name `autojump_clock` too."""
-
-    async def run(act: Any, *arguments: Any) -> Any:
-        """Virtual time runs on while a thread works."""
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    monkeypatch.setattr(trio.to_thread, "run_sync", run)
     made = Lives(tmp_path / "store", nursery)
     made.damaged = False
     await made.start()

@@ -111,13 +111,7 @@ class Lives:
 
 
 @pytest.fixture
-async def lives(tmp_path: Path, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch) -> Any:
-    async def run(act: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
-        """Virtual time runs on while a thread works."""
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    monkeypatch.setattr(trio.to_thread, "run_sync", run)
+async def lives(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> Any:
     made = Lives(tmp_path / "store", nursery)
     await made.start()
     yield made

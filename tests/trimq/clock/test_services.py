@@ -3,7 +3,7 @@
 The whole broker runs on Trio's mock clock, in which a jump takes no time.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,6 @@ import trio
 from tests.trimq.clock.jumping import DAY, JUMPS, SECOND, Jumping
 
 jumps = pytest.mark.parametrize("jump", JUMPS.values(), ids=JUMPS)
-
-
-@pytest.fixture
-def no_threads() -> Iterator[None]:
-    """Virtual time would run on while one works."""
-
-    async def run(act: Any, *arguments: Any) -> Any:
-        await trio.lowlevel.checkpoint()
-        return act(*arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trio.to_thread, "run_sync", run)
-        yield
 
 
 @pytest.fixture
