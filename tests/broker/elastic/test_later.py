@@ -9,7 +9,6 @@ from trio.testing import MockClock
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.elastic.members import deliver
 from tests.broker.produce.conftest import Producing, block
-from tests.broker.timers import conftest as timers
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.produce.outcomes import Sent
 from trimq.codec.codes import RequestCode
@@ -23,7 +22,6 @@ from trimq.remoting.contract import Response
 # In queue 0 at first.
 PARTITION = 6
 COMMIT = 8
-no_threads = timers.no_threads
 HALF = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "U"}
 
 
