@@ -17,7 +17,7 @@ from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.link import Link
 from trimq.admin.connecting.older import Peers
 from trimq.admin.connecting.signing import AccessKeys
-from trimq.admin.groups import agreement, groups, offsets, progress
+from trimq.admin.groups import groups, offsets, progress, subscription_agreement
 from trimq.admin.messages import finding, pulling, sending
 from trimq.admin.topics import draining, elastic, remapping, static_topics, topics
 from trimq.codec.codes import AnyRequestCode
@@ -170,8 +170,8 @@ class BlockingAdminClient:
     producers = _plain(groups.producers)
     queue_holders = _plain(groups.queue_holders)
     set_request_mode = _plain(groups.set_request_mode)
-    group_agreement = _plain(agreement.group_agreement)
-    groups_online = _plain(agreement.groups_online)
+    group_agreement = _plain(subscription_agreement.group_agreement)
+    groups_online = _plain(subscription_agreement.groups_online)
 
     put_kv = _plain(namesrv.put_kv)
     get_kv = _plain(namesrv.get_kv)

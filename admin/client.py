@@ -15,7 +15,7 @@ from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runti
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.older import Peers
 from trimq.admin.connecting.signing import AccessKeys
-from trimq.admin.groups import agreement, groups, offsets, progress
+from trimq.admin.groups import groups, offsets, progress, subscription_agreement
 from trimq.admin.messages import finding, pulling, sending
 from trimq.admin.topics import draining, elastic, remapping, static_topics, topics
 from trimq.codec.codes import AnyRequestCode
@@ -148,8 +148,8 @@ class AdminClient:
     producers = groups.producers
     queue_holders = groups.queue_holders
     set_request_mode = groups.set_request_mode
-    group_agreement = agreement.group_agreement
-    groups_online = agreement.groups_online
+    group_agreement = subscription_agreement.group_agreement
+    groups_online = subscription_agreement.groups_online
 
     put_kv = namesrv.put_kv
     get_kv = namesrv.get_kv

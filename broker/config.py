@@ -11,7 +11,7 @@ import socket
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.base.declaring import (
+from trimq.base.setting_fields import (
     computed_setting,
     limit,
     setting,

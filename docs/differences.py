@@ -41,7 +41,7 @@ DIFFERENCES: Final = (
     Difference(
         "Lists of topics or groups to delete are done one after the other at their rate, and 100,000 names may wait:"
         " what is more is refused as busy (2). With RocketMQ a thread of its administrators' pool waits for each.",
-        tests=("tests/broker/services/test_paced.py::test_only_so_many_names_wait",),
+        tests=("tests/broker/services/test_deletion_lists.py::test_only_so_many_names_wait",),
     ),
     # --- masters and slaves
     Difference(
@@ -67,8 +67,8 @@ DIFFERENCES: Final = (
         "Topics, groups, request modes and static topics that a slave's master does not have stay on the slave, and a"
         " table that is older than the slave's only adds what is missing. A real slave's tables become the master's.",
         tests=(
-            "tests/broker/tables/test_following.py::test_what_the_master_does_not_have_stays",
-            "tests/broker/tables/test_following.py"
+            "tests/broker/tables/test_replicated.py::test_what_the_master_does_not_have_stays",
+            "tests/broker/tables/test_replicated.py"
             "::test_an_older_table_changes_nothing_and_adds_what_is_missing",
         ),
     ),
@@ -140,7 +140,7 @@ DIFFERENCES: Final = (
         "A reply uses the header coding of its request (JSON or ROCKETMQ); the real server always answers"
         " in its own. Clients decode either.",
         tests=(
-            "tests/remoting/serving/test_turn.py::test_the_reply_has_the_coding_of_its_request",
+            "tests/remoting/serving/test_receive_frames.py::test_the_reply_has_the_coding_of_its_request",
         ),
     ),
     Difference(
@@ -152,7 +152,7 @@ DIFFERENCES: Final = (
         "Where the real server fails with a Java exception and sends its text, TriMQ answers with the same"
         " code and a remark of its own.",
         tests=(
-            "tests/remoting/serving/test_turn.py"
+            "tests/remoting/serving/test_receive_frames.py"
             "::test_a_missing_header_field_is_a_system_error_without_a_traceback",
         ),
     ),
@@ -403,7 +403,9 @@ DIFFERENCES: Final = (
         "A timer message whose properties would be too long with those that its delivery adds is refused (13) when it"
         " is sent; the real broker takes it, and cannot deliver it.",
         cases=("timer: properties without room for what delivery adds",),
-        tests=("tests/broker/timers/test_rule.py::test_what_could_not_be_delivered_is_not_taken",),
+        tests=(
+            "tests/broker/timers/test_schedule_rule.py::test_what_could_not_be_delivered_is_not_taken",
+        ),
     ),
     Difference(
         "A batch that carries a timer's property as a whole is refused (13), as one with a delay level is. The real"
@@ -610,26 +612,26 @@ DIFFERENCES: Final = (
     Difference(
         "A compacted topic whose queue has begun anew under another broker is mended at the start: what nobody could"
         " read is kept behind the rest, and the queue goes on there. Its offsets leap.",
-        tests=("tests/broker/compaction/test_numbering.py::test_a_deaf_queue_hears_again",),
+        tests=("tests/broker/compaction/test_queue_offsets.py::test_a_deaf_queue_hears_again",),
     ),
     # --- light queues
     Difference(
         "With enableLmq and without lmqConsumerOffset.json, groups go on where consumerOffset.json says; the real"
         " broker does not look there, and every group begins anew.",
-        tests=("tests/broker/groups/test_light_offsets.py::test_it_begins_with_what_there_was",),
+        tests=("tests/broker/groups/test_lmq_offsets.py::test_it_begins_with_what_there_was",),
     ),
     Difference(
         "The half message of a transaction is in no light queue, only the committed one is. The real broker enters"
         " both, so that consumers read what may be rolled back.",
         cases=("light: a half message",),
-        tests=("tests/store/appending/test_light_queues.py::test_half_messages_are_not_shown",),
+        tests=("tests/store/appending/test_lmq_queues.py::test_half_messages_are_not_shown",),
     ),
     Difference(
         "A message that names anything else beside light queues is in its own queue only. The real broker gives"
         " such a name an empty offset: if it comes first, its dispatching stops at that record for good.",
         cases=("light: a topic among the names",),
         tests=(
-            "tests/store/appending/test_light_queues.py"
+            "tests/store/appending/test_lmq_queues.py"
             "::test_a_message_that_names_something_else_is_in_no_light_queue",
         ),
     ),
@@ -642,9 +644,7 @@ DIFFERENCES: Final = (
         "A light queue that a message names twice counts it once. The real broker counts it twice and enters it"
         " once, so offsets in later messages are ahead of their places in the queue.",
         cases=("light: named twice",),
-        tests=(
-            "tests/store/appending/test_light_queues.py::test_a_queue_named_twice_has_one_entry",
-        ),
+        tests=("tests/store/appending/test_lmq_queues.py::test_a_queue_named_twice_has_one_entry",),
     ),
     Difference(
         "A light queue that was deleted begins again at 0 also when it is rebuilt from the log; the real broker brings"
@@ -875,20 +875,20 @@ DIFFERENCES: Final = (
     Difference(
         "Runtime info: thread pool queues are always empty; a put takes as long as the write that it shares with"
         " others; how long reading takes is not measured.",
-        tests=("tests/processors/figures/test_broker_figures.py::test_an_idle_broker",),
+        tests=("tests/processors/stats/test_broker_figures.py::test_an_idle_broker",),
     ),
     Difference(
         "VIEW_BROKER_STATS_DATA counts messages, bytes and what was sent back per topic, group and"
         " broker; TOPIC_PUT_LATENCY, GROUP_GET_LATENCY, CONSUMER_REGISTER_TIME and CHANNEL_ACTIVITY are not. A batch"
         " counts as one go per message.",
         cases=("counters: which names exist",),
-        tests=("tests/broker/figures/test_stats.py::test_a_record_may_hold_several_messages",),
+        tests=("tests/broker/stats/test_broker_stats.py::test_a_record_may_hold_several_messages",),
     ),
     Difference(
         "BROKER_PUT_NUMS leaves out POP's checkpoints also when the timer wheel hands them on, which RocketMQ counts;"
         " a dead letter counts for nobody, whoever sends it.",
         tests=(
-            "tests/broker/figures/test_stats.py::test_what_the_broker_writes_for_itself_is_put_by_nobody",
+            "tests/broker/stats/test_broker_stats.py::test_what_the_broker_writes_for_itself_is_put_by_nobody",
         ),
     ),
     Difference(

@@ -12,7 +12,7 @@ from trimq.remoting.contract import Processor
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import broker_parts, common_to_parts
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.namesrv import build_namesrv
 from trimq.wiring.part import Parts
 from trimq.wiring.parts.cluster import NameServers, other_brokers
@@ -25,7 +25,7 @@ def broker_and_namesrv() -> tuple[Parts, Parts]:
         clock = Clock()
         store = MessageStore(plan.store, clock.millis)
         identity = BrokerIdentity("c", "b", 0, "127.0.0.1:10911", "127.0.0.1:10912")
-        given, nobody = Given(plan, identity, store, clock), NameServers()
+        given, nobody = Context(plan, identity, store, clock), NameServers()
         common = common_to_parts(given, nobody, other_brokers(given, nobody))
         namesrv = build_namesrv(NamesrvConfig(kv_config_path=Path(folder) / "kv"), clock)
         return Parts(broker_parts(given, common)), namesrv.parts

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from trimq.base.declaring import DECLARED
+from trimq.base.setting_fields import DECLARED
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
 from trimq.settings.parsing import camel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trimq.base.declaring import computed_setting, limit, setting
+from trimq.base.setting_fields import computed_setting, limit, setting
 
 # DefaultRequestProcessor refuses these whatever configBlackList says.
 NEVER_AT_RUN_TIME: Final = frozenset(

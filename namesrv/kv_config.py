@@ -9,7 +9,7 @@ import trio
 from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.kv import KVConfigSerializeWrapper
 from trimq.codec.errors import CodecError
-from trimq.remoting.allowance import check_room
+from trimq.remoting.growth_limits import check_room
 from trimq.store.disk.config_file import ConfigFile
 from trimq.store.errors import StoreError
 

@@ -24,10 +24,10 @@ from trimq.codec.names import MASTER_ID, SYNC_MEMBER_PREFIX
 from trimq.namesrv import listing
 from trimq.namesrv.brokers import BrokerKey, Brokers, LiveBroker, copy_of
 from trimq.namesrv.config import NamesrvConfig
-from trimq.namesrv.rivals import Rivals
+from trimq.namesrv.duplicate_brokers import DuplicateBrokers
 from trimq.namesrv.topic_queues import TopicQueues
-from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
+from trimq.remoting.growth_limits import check_room
 
 _log: Final = logging.getLogger("trimq.namesrv")
 _DESCRIBED: Final = "cluster=%s name=%s id=%d address=%s"
@@ -63,7 +63,7 @@ class RouteTable:
         self._brokers = Brokers()
         self._mappings: dict[str, dict[str, TopicQueueMappingInfo]] = {}
         self.topics = TopicQueues()
-        self._rivals = Rivals()
+        self._rivals = DuplicateBrokers()
         self._changes = 0
 
     @property

@@ -9,7 +9,7 @@ from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm, TopicSysFlag
 from trimq.namesrv import listing
-from trimq.remoting.allowance import check_room
+from trimq.remoting.growth_limits import check_room
 
 # Each takes up to 10 us.
 _TOPICS_PER_STEP: Final = 100

@@ -9,7 +9,7 @@ from trimq.broker.produce.puts import put_answer
 from trimq.broker.produce.receive_end import write_receive
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.transactions.ending import End, Ending, NotPending, TooLate, not_found
-from trimq.broker.transactions.late_ends import LateEnds
+from trimq.broker.transactions.late_commits import LateCommits
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import EndHeader
@@ -29,7 +29,7 @@ class EndReplies:
     __slots__ = ("_config", "_ending", "_late", "_store")
 
     def __init__(
-        self, ending: Ending, late: LateEnds, store: MessageStore, config: StoreConfig
+        self, ending: Ending, late: LateCommits, store: MessageStore, config: StoreConfig
     ) -> None:
         self._ending = ending
         self._late = late

@@ -9,7 +9,7 @@ from trimq.codec.headers.base import Header, decode_header
 from trimq.remoting.errors import FeatureMissing, LimitReached, PeerGone, RemotingError
 from trimq.remoting.exchange import H, Later, Request, Response
 from trimq.remoting.gate import Awaited, Gate
-from trimq.remoting.holdback import Holdback
+from trimq.remoting.held_replies import HeldReplies
 from trimq.remoting.peer import Body, Buffer, Peer
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "FeatureMissing",
     "Gate",
     "H",
-    "Holdback",
+    "HeldReplies",
     "Later",
     "LimitReached",
     "Peer",
@@ -47,7 +47,7 @@ class Processor(Generic[H]):
     """
     joins_rounds: ClassVar[bool] = False
     """Whether it may be decided while records of other connections are staged: for what comes with every message.
-    Everything else is decided when those are written (`serving/round.py`).
+    Everything else is decided when those are written (`serving/receive_round.py`).
     """
 
     def decode_header(self, ext_fields: dict[str, str]) -> H:

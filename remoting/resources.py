@@ -1,7 +1,7 @@
 """What the servers of a process divide among their connections: memory, and the loop's time for long work."""
 
 from trimq.base.step_queue import StepQueue
-from trimq.remoting.memory import NetworkMemory
+from trimq.remoting.memory_budget import MemoryBudget
 
 
 class Resources:
@@ -9,6 +9,6 @@ class Resources:
 
     __slots__ = ("memory", "steps")
 
-    def __init__(self, memory: NetworkMemory | None = None, steps: StepQueue | None = None) -> None:
-        self.memory = NetworkMemory() if memory is None else memory
+    def __init__(self, memory: MemoryBudget | None = None, steps: StepQueue | None = None) -> None:
+        self.memory = MemoryBudget() if memory is None else memory
         self.steps = StepQueue() if steps is None else steps

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from trimq.base.declaring import setting
+from trimq.base.setting_fields import setting
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,8 +24,8 @@ from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.admission import SILENT_SECONDS, Admission, host_of
 from trimq.replication.config import ReplicationConfig
 from trimq.replication.hosts import Hosts
-from trimq.replication.last_sign import LastSign
-from trimq.replication.link_over import LinkOver
+from trimq.replication.last_contact import LastContact
+from trimq.replication.link_end import LinkEnd
 from trimq.replication.sender import Sender
 from trimq.replication.slaves import SlaveLink, Slaves
 from trimq.store.errors import StoreError
@@ -126,7 +126,7 @@ class Master:
                 await self._serve_link(wire, poller, link, sender)
             if scope.cancelled_caught:
                 why = "said nothing, and another one needs its place"
-        except* LinkOver as over:
+        except* LinkEnd as over:
             why = str(over.exceptions[0])
         except* OSError as error:
             why = str(error.exceptions[0])
@@ -147,13 +147,13 @@ class Master:
         self, wire: SocketWire, poller: Poller | None, link: SlaveLink, sender: Sender
     ) -> None:
         async with trio.open_nursery() as nursery:
-            first, heard = trio.Event(), LastSign(trio.current_time())
+            first, heard = trio.Event(), LastContact(trio.current_time())
             nursery.start_soon(self._read_reports, wire, poller, link, first, heard)
             silence = SILENT_SECONDS + self._config.ha_send_heartbeat_interval / 1000
             with trio.move_on_after(silence):
                 await first.wait()
             if not first.is_set():
-                raise LinkOver(f"said nothing for {silence:g} s")
+                raise LinkEnd(f"said nothing for {silence:g} s")
             nursery.start_soon(self._watch_silence, heard)
             await sender.run()
 
@@ -165,7 +165,7 @@ class Master:
         poller: Poller | None,
         link: SlaveLink,
         first: trio.Event,
-        heard: LastSign,
+        heard: LastContact,
     ) -> None:
         """The newest whole report counts, wherever the ones before it were cut."""
         pending = b""
@@ -188,13 +188,13 @@ class Master:
             return True
 
         await while_readable(wire, poller, read, answers=True)
-        raise LinkOver("closed by the slave")
+        raise LinkEnd("closed by the slave")
 
-    async def _watch_silence(self, heard: LastSign) -> None:
-        """LinkOver when nothing came for too long."""
+    async def _watch_silence(self, heard: LastContact) -> None:
+        """LinkEnd when nothing came for too long."""
         silence = self._config.ha_housekeeping_interval / 1000
         await heard.older_than(silence)
-        raise LinkOver(f"silent for {silence:g} s")
+        raise LinkEnd(f"silent for {silence:g} s")
 
     def _reported(self, link: SlaveLink, offset: int, first: trio.Event) -> None:
         end = self._store.max_physical_offset
@@ -233,4 +233,4 @@ class Master:
                 self._store.min_physical_offset,
                 self._store.max_physical_offset,
             )
-        raise LinkOver(f"its log ends at {offset}")
+        raise LinkEnd(f"its log ends at {offset}")

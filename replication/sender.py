@@ -18,7 +18,7 @@ from trimq.codec.layouts.ha import pack_head
 from trimq.remoting.peer import Buffer
 from trimq.remoting.wire.streams import SocketWire, remove
 from trimq.replication.config import ReplicationConfig
-from trimq.replication.link_over import LinkOver
+from trimq.replication.link_end import LinkEnd
 from trimq.replication.pace import Pace
 from trimq.replication.slaves import SlaveLink
 from trimq.store.errors import MessagesGone
@@ -87,12 +87,12 @@ class Sender:
             self._grown.set()
 
     async def run(self) -> None:
-        """Until cancelled. LinkOver, OSError."""
+        """Until cancelled. LinkEnd, OSError."""
         while True:
             while self._rest and not self._is_over:
                 await self._wire.send(self._rest)
             if self._is_over:
-                raise LinkOver("this log was cut")
+                raise LinkEnd("this log was cut")
             size = self._next_size()
             if size:
                 size = await self._pace.allow(size)
@@ -147,7 +147,7 @@ class Sender:
                 return views
             held = self._store.hold(extents)
         except MessagesGone as error:
-            raise LinkOver(f"the log begins after what it needs: {error}") from error
+            raise LinkEnd(f"the log begins after what it needs: {error}") from error
         try:
             return await trio.to_thread.run_sync(held.read)
         finally:

@@ -29,11 +29,11 @@ from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
-from trimq.replication.incoming import Incoming, LinkLost
-from trimq.replication.last_sign import LastSign
+from trimq.replication.last_contact import LastContact
 from trimq.replication.rate import Rate
+from trimq.replication.transfer_reading import LinkLost, TransferReader
 from trimq.store.errors import StoreError
-from trimq.store.following.copied_log import STEP_RECORDS, CopiedLog
+from trimq.store.slave.copied_log import STEP_RECORDS, CopiedLog
 
 log = logging.getLogger("trimq.replication")
 
@@ -107,8 +107,8 @@ class Slave:
         self.read_at = self.wrote_at = clock.millis()
         self.received = 0
         self._is_backlog = False
-        self._spoke = LastSign()
-        self._heard = LastSign()
+        self._spoke = LastContact()
+        self._heard = LastContact()
         self._rate = Rate()
 
     def bytes_per_second(self, now: float) -> int:
@@ -276,7 +276,7 @@ class Slave:
         self.on_same()
 
     async def _receive(self, wire: SocketWire, poller: Poller | None) -> None:
-        incoming = Incoming(self._copied)
+        incoming = TransferReader(self._copied)
         buffer = memoryview(bytearray(_RECEIVE))
 
         def receive() -> bool:

@@ -22,7 +22,7 @@ from trimq.codec.headers.clients import UnregisterClientRequestHeader
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.remoting.errors import TransportError
 from trimq.spark.options.positions import Offsets, QueueKey
-from trimq.spark.planning.asking import Askers, Question
+from trimq.spark.planning.server_requests import Question, ServerRequests
 
 log: Final = logging.getLogger("trimq.spark")
 
@@ -34,9 +34,9 @@ class GroupProgress:
     """Writes offsets to the brokers that have the queues, to all of them together."""
 
     def __init__(
-        self, askers: Askers, group: str, now: Callable[[], float] = time.monotonic
+        self, server_requests: ServerRequests, group: str, now: Callable[[], float] = time.monotonic
     ) -> None:
-        self._askers = askers
+        self._server_requests = server_requests
         self._group = group
         self._now = now
         self._written: Offsets = {}
@@ -71,7 +71,7 @@ class GroupProgress:
     def _ask(self, questions: Mapping[str, list[Question]]) -> list[str]:
         """The brokers that accepted all of it."""
         good: list[str] = []
-        for addr, answers in self._askers.ask_all(questions).items():
+        for addr, answers in self._server_requests.ask_all(questions).items():
             error = _failure(addr, questions[addr], answers)
             if error is None:
                 good.append(addr)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from trimq.base.declaring import limit, setting
 from trimq.base.memory import physical_memory
+from trimq.base.setting_fields import limit, setting
 from trimq.codec.java.numbers import parse_int
 from trimq.store.log.paths import parse_paths
 from trimq.store.messages.delay_levels import (

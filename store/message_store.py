@@ -15,21 +15,21 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from trimq.store.appending.appender import Appender
-from trimq.store.appending.light_queues import LightQueues
-from trimq.store.appending.showing import NO_BOUND, Listener, Showing, WriteListener
+from trimq.store.appending.dispatch import NO_BOUND, Dispatch, Listener, WriteListener
+from trimq.store.appending.lmq_queues import LightQueues
 from trimq.store.config import StoreConfig
 from trimq.store.disk.directory import StoreDirectory
 from trimq.store.disk.files import store_error
 from trimq.store.disk.usage import used_share
 from trimq.store.errors import StoreError, StoreNotWritable
-from trimq.store.following.copied_log import CopiedLog
 from trimq.store.log.page_guard import PageGuard
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Appended, AppendedBatch, Message
-from trimq.store.opening.cutting import Cutting
 from trimq.store.opening.opening import Opening
 from trimq.store.opening.recovery import RecoveryReport
+from trimq.store.opening.truncation import Truncation
 from trimq.store.reading.readable_store import ReadableStore
+from trimq.store.slave.copied_log import CopiedLog
 from trimq.store.upkeep.checkpointing import Checkpointing
 from trimq.store.upkeep.cleaning import LogCleaning
 from trimq.store.upkeep.trimming import Trimming
@@ -52,17 +52,17 @@ class MessageStore(ReadableStore):
         self._directory = StoreDirectory(config.root)
         has_light = config.enable_lmq and config.enable_multi_dispatch
         self._light = LightQueues(config, self._queues) if has_light else None
-        self._showing = Showing(self._queues, when_flushed=config.flush_disk_type == "SYNC_FLUSH")
+        self._dispatch = Dispatch(self._queues, when_flushed=config.flush_disk_type == "SYNC_FLUSH")
         self._appender = Appender(
             self._log,
             self._queues,
             self._tags,
             config.max_message_size,
             now_millis,
-            self._showing,
+            self._dispatch,
             self._light,
         )
-        self._showing.add_listener(self._index.arrived)
+        self._dispatch.add_listener(self._index.arrived)
         self._page_guard = PageGuard()
         self.disk_use = disk_use
         self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
@@ -81,7 +81,7 @@ class MessageStore(ReadableStore):
             self._tags,
             has_light,
         )
-        self._cutting = Cutting(
+        self._truncation = Truncation(
             self._log, self._queues, self._index, self._behind, self._tags, has_light
         )
         self._cut_listeners: list[Callable[[int], object]] = []
@@ -120,7 +120,7 @@ class MessageStore(ReadableStore):
         return report
 
     def _recovered(self, report: RecoveryReport) -> None:
-        self._showing.restart(report.end, report.last_record, report.last_timestamp)
+        self._dispatch.restart(report.end, report.last_record, report.last_timestamp)
         self._last_found = max(report.last_record, 0)
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class MessageStore(ReadableStore):
         try:
             self._appender.write()
             # Nobody reads any more; the checkpoint flushes before it vouches for anything.
-            self._showing.show_whatever(self._log.written)
+            self._dispatch.show_whatever(self._log.written)
             # The first round may have begun before the last messages came.
             while self.write_derived() or not self._queues.clean:
                 pass
@@ -158,13 +158,13 @@ class MessageStore(ReadableStore):
         """
         if self._appender.has_staged:
             raise StoreError("what is staged has to be written before the log is cut")
-        self._showing.show_whatever(offset)
-        report = self._cutting.cut(offset, self._opening.begin)
+        self._dispatch.show_whatever(offset)
+        report = self._truncation.cut(offset, self._opening.begin)
         self._recovered(report)
         self.trimming.restart()
         if self._copied is not None:
             self._copied.restart()
-        self._showing.failures.take_topics()
+        self._dispatch.failures.take_topics()
         for listener in self._cut_listeners:
             listener(report.end)
         return report
@@ -177,14 +177,14 @@ class MessageStore(ReadableStore):
         """From now on, on an open store: it takes another broker's log, and no message of its own."""
         has_light = self._light is not None
         self._copied = CopiedLog(
-            self._log, self._queues, self._tags, self._showing, has_light, self.largest_record
+            self._log, self._queues, self._tags, self._dispatch, has_light, self.largest_record
         )
         return self._copied
 
     @property
     def last_shown(self) -> int:
         """Where the last record is that queues have; -1 without any."""
-        return self._showing.last_offset
+        return self._dispatch.last_offset
 
     @property
     def master_flushed_offset(self) -> int:
@@ -206,20 +206,20 @@ class MessageStore(ReadableStore):
         """Called once a write with its records, in order, when readers see them: before `write_staged` returns, or
         with SYNC_FLUSH before `show` does.
         """
-        self._showing.add_listener(listener)
+        self._dispatch.add_listener(listener)
 
     def add_write_listener(self, listener: WriteListener) -> None:
         """Called once a write, before `write_staged` returns, whether readers see its records or not."""
-        self._showing.add_write_listener(listener)
+        self._dispatch.add_write_listener(listener)
 
     def take_failed_effects(self) -> set[str]:
         """Topics of which an effect has failed since this was asked last: what was made of them is not whole."""
-        return self._showing.failures.take_topics()
+        return self._dispatch.failures.take_topics()
 
     @property
     def failures(self) -> int:
         """How often an effect or a listener has failed since the start."""
-        return self._showing.failures.count
+        return self._dispatch.failures.count
 
     def give_effect(self, topic: str, effect: Effect) -> None:
         """Applied to each record of the topic once it is written, before listeners are called."""
@@ -355,7 +355,7 @@ class MessageStore(ReadableStore):
         self._forget_kept(topic)
         for listener in self._topic_listeners:
             listener(topic)
-        self._showing.drop(topic)
+        self._dispatch.drop(topic)
 
     def add_topic_listener(self, listener: Callable[[str], object]) -> None:
         """Called with each topic that is deleted."""
@@ -381,7 +381,7 @@ class MessageStore(ReadableStore):
         keeps them from it (CommitLog.getConfirmOffset).
         """
         # The log may have been cut since that flush began.
-        self._showing.flushed(min(flushed, self._log.flushed))
+        self._dispatch.flushed(min(flushed, self._log.flushed))
         if self._copied is not None:
             self._copied.show()
 
@@ -389,7 +389,7 @@ class MessageStore(ReadableStore):
         """In a term: its slaves have everything before this offset, within a record or not, and readers see no
         record that ends behind it. Queue offsets behind it are used up all the same. None: there is no such bound.
         """
-        self._showing.confirm(NO_BOUND if offset is None else offset)
+        self._dispatch.confirm(NO_BOUND if offset is None else offset)
         if self._copied is not None:
             self._copied.show()
 
@@ -405,11 +405,11 @@ class MessageStore(ReadableStore):
         and the next call tries again. Not to be called while a checkpoint is written.
         """
         self._page_guard.check()
-        return self._behind.step(self._showing)
+        return self._behind.step(self._dispatch)
 
     def plan_checkpoint(self) -> Checkpointing:
         """What to sync and write down, for `run` in a worker thread."""
-        confirmed = self._showing.confirmed
+        confirmed = self._dispatch.confirmed
         if confirmed == NO_BOUND:
             # RocketMQ notes what it has found at its start, and no more until there is a term.
             confirmed = self._last_found

@@ -28,7 +28,7 @@ from trimq.codec.names import (
     TRANS_GROUP,
     TRANS_HALF_TOPIC,
 )
-from trimq.codec.pop.notes import CHECKPOINT
+from trimq.codec.pop.revive_records import CHECKPOINT
 
 # Messages on their way that lie in topics of the broker's own, by what the user calls them.
 DELAYED: Final = "delayed messages"

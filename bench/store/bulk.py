@@ -18,7 +18,7 @@ from trimq.codec.entries.queue import ENTRY_SIZE, pack
 from trimq.codec.records.record import BLANK_SIZE, encode_blank, encode_record
 from trimq.store.config import StoreConfig
 from trimq.store.disk.files import create_sized, write_fully
-from trimq.store.upkeep.checkpoint import save_checkpoint
+from trimq.store.upkeep.checkpoint_file import save_checkpoint
 
 HOST: Final = b"\x7f\x00\x00\x01\x00\x00\x00\x00"
 _QUEUE_OFFSET_AT: Final = 20

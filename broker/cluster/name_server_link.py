@@ -7,8 +7,8 @@ from typing import Final
 import trio
 
 from trimq.broker.cluster.announcement import Announcement
-from trimq.broker.cluster.courtesy import Courtesy
-from trimq.broker.cluster.rivals import RivalWatch
+from trimq.broker.cluster.duplicate_brokers import DuplicateBrokers
+from trimq.broker.cluster.silent_peers import SilentPeers
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
@@ -60,8 +60,8 @@ class NameServerLink:
         self.master_ha_address = ""
         self._state = ""
         self._announcement = announcement
-        self._courtesy = Courtesy()
-        self._rivals = RivalWatch(announcement.identity, config, self._courtesy)
+        self._courtesy = SilentPeers()
+        self._rivals = DuplicateBrokers(announcement.identity, config, self._courtesy)
         self._config = config
         self._order_topics = order_topics
         self._progress = progress

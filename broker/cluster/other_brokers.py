@@ -6,7 +6,7 @@ from typing import Final
 
 import trio
 
-from trimq.broker.cluster.courtesy import Courtesy
+from trimq.broker.cluster.silent_peers import SilentPeers
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo
@@ -49,7 +49,7 @@ class OtherBrokers:
         self._tls = tls
         self._links: dict[str, _Link] = {}
         self._locks: dict[str, trio.Lock] = {}
-        self._courtesies: dict[str, Courtesy] = {}
+        self._courtesies: dict[str, SilentPeers] = {}
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
@@ -111,8 +111,8 @@ class OtherBrokers:
         except (TransportError, CodecError) as error:
             raise _failed(name, str(error)) from None
 
-    def _courtesy(self, name: str) -> Courtesy:
-        return self._courtesies.setdefault(name, Courtesy())
+    def _courtesy(self, name: str) -> SilentPeers:
+        return self._courtesies.setdefault(name, SilentPeers())
 
     async def _link(self, name: str) -> _Link:
         async with self._locks.setdefault(name, trio.Lock()):

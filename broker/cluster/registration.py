@@ -20,7 +20,7 @@ from trimq.codec.bodies.kv import KVTable
 from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.remoting.clients.client import Tls
-from trimq.remoting.contract import Holdback
+from trimq.remoting.contract import HeldReplies
 
 # A start waits so long for a first NameServer, and so long for the others once one has accepted.
 ACCEPT_SECONDS: Final = 5.0
@@ -36,7 +36,7 @@ class Registration:
     """Keeps every NameServer informed, each over its own connection.
 
     A producer may ask for the route of a topic right after the reply to the send that created it, so
-    like the real broker we hold back that reply until the NameServers know it: ``holdback`` is for
+    like the real broker we hold back that reply until the NameServers know it: ``held_replies`` is for
     the dispatcher, others await ``settled``. A NameServer in this process is told at once by
     ``tell_local(topic, queues)``.
     """
@@ -61,7 +61,9 @@ class Registration:
             )
             for addr in dict.fromkeys(name_servers)
         ]
-        self.holdback = Holdback(partial(self.settled, config.register_broker_timeout_mills / 1000))
+        self.held_replies = HeldReplies(
+            partial(self.settled, config.register_broker_timeout_mills / 1000)
+        )
         topics.add_listener(self._topic_changed)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -116,7 +118,7 @@ class Registration:
         for link in self._links:
             link.change(topic)
         if self._tell_local is None and not all(link.settled for link in self._links):
-            self.holdback.wanted = True
+            self.held_replies.wanted = True
 
     def _order_topics(self, table: KVTable) -> None:
         self._topics.set_ordered(table.table)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import trio
 
-from trimq.broker.compaction.numbering import Numbering
+from trimq.broker.compaction.queue_offsets import Numbering
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig

@@ -19,7 +19,7 @@ from typing import Final
 
 import trio
 
-from trimq.base.turnstile import Turnstile
+from trimq.base.staggered_wakeups import StaggeredWakeups
 from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
@@ -78,7 +78,7 @@ class Arrivals:
         self._called: deque[_WaitingPull] = deque()
         self._at_once = _WOKEN_AT_ONCE
         self._left_over = trio.Event()
-        self._expired = Turnstile()
+        self._expired = StaggeredWakeups()
 
     async def wait(
         self,

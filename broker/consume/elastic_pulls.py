@@ -5,8 +5,8 @@ from typing import Final
 
 from trimq.broker.consume.outcomes import Pull
 from trimq.broker.elastic.commits import ElasticCommits
+from trimq.broker.elastic.gate_waits import LAST_PAUSE_SECONDS, Gates
 from trimq.broker.elastic.gated_groups import GatedGroups
-from trimq.broker.elastic.waiting_at_gates import LAST_PAUSE_SECONDS, Gates
 
 # Before every offset.
 _NOTHING: Final = -1

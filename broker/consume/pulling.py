@@ -21,7 +21,6 @@ from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.broadcast_offsets import BroadcastOffsets
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.long_polling import LongPolling, is_held
-from trimq.broker.consume.offset_commits import OffsetCommits
 from trimq.broker.consume.outcomes import (
     Awaiting,
     Cold,
@@ -34,12 +33,13 @@ from trimq.broker.consume.outcomes import (
     pull_code,
     store_topic,
 )
+from trimq.broker.consume.pull_commits import PullCommits
 from trimq.broker.consume.static_pulls import PartPull
 from trimq.broker.consume.suggested_broker import suggested_broker
 from trimq.broker.consume.topic_kinds import TopicKinds
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.records import judge_cold, load_cold
+from trimq.broker.stats.traffic import Traffic
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.static_queues import refused
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -91,7 +91,7 @@ class Pulling:
         self._config = config
         self._checks = checks
         self._offsets = offsets
-        self._commits = OffsetCommits(offsets)
+        self._commits = PullCommits(offsets)
         self._store = store
         self._polling = LongPolling(config, store, arrivals, kinds.elastic)
         self._traffic = traffic

@@ -12,12 +12,12 @@ from typing import Final, Protocol
 
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap
-from trimq.broker.elastic.places import OldLists, Places
+from trimq.broker.elastic.partition_routing import OldLists, PartitionRouting
 from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.names import is_system_topic, validate_topic
+from trimq.broker.topics.queue_choice import existing_queue
 from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES, has_batch_queues
-from trimq.broker.topics.readable import existing_queue
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
     ElasticDeletion,
@@ -67,7 +67,7 @@ class ElasticMaps:
         self.special: set[str] = topics.mappings.special
         self._states: dict[str, TopicMap] = {}
         # The same for puts.
-        self.places = Places(records.millis)
+        self.places = PartitionRouting(records.millis)
         # Where the record of each state lies.
         self._positions: dict[str, int] = {}
         self._listeners: list[Callable[[str, Change], None]] = []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from trimq.broker.elastic.places import OldLists
+from trimq.broker.elastic.partition_routing import OldLists
 from trimq.codec.bodies.elastic_admin import ElasticProducer
 
 

@@ -17,7 +17,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap, plan_scale
-from trimq.broker.elastic.tails import Tails
+from trimq.broker.elastic.retired_queues import RetiredQueues
 from trimq.store.errors import StoreError
 
 log = logging.getLogger("trimq.broker")
@@ -72,10 +72,12 @@ class Scale:
 class Scaling:
     """At most one request at a time for a topic; `run` is a service."""
 
-    def __init__(self, maps: Maps, readers: Readers, tails: Tails, clock: Clock) -> None:
+    def __init__(
+        self, maps: Maps, readers: Readers, retired_queues: RetiredQueues, clock: Clock
+    ) -> None:
         self._maps = maps
         self._readers = readers
-        self._tails = tails
+        self._retired_queues = retired_queues
         self._clock = clock
         self._plans: dict[str, Scale] = {}
         self._asked = trio.Event()
@@ -103,7 +105,7 @@ class Scaling:
         plan = self._plans.pop(topic, None)
         if plan is None:
             return []
-        self._tails.tend(topic)
+        self._retired_queues.tend(topic)
         return list(plan.moves)
 
     def forget(self, topic: str) -> None:
@@ -113,7 +115,11 @@ class Scaling:
     def pending(self, topic: str) -> tuple[int, str | None]:
         """How many changes are to come, and what they wait for; or what becomes of queues at the end."""
         plan = self._plans.get(topic)
-        return (0, self._tails.stage(topic)) if plan is None else (len(plan.moves), plan.stage)
+        return (
+            (0, self._retired_queues.stage(topic))
+            if plan is None
+            else (len(plan.moves), plan.stage)
+        )
 
     async def run(self) -> None:
         """Make planned changes when their time has come. Ends only by being cancelled."""
@@ -132,7 +138,7 @@ class Scaling:
                 tended = self._clock.current_time()
                 for topic in self._maps.topics():
                     if topic not in self._plans:
-                        self._tails.tend(topic)
+                        self._retired_queues.tend(topic)
             if not is_busy:
                 await trio.sleep(_LOOK_SECONDS)
 
@@ -160,16 +166,16 @@ class Scaling:
                 f"{topic!r} is still changing: {plan.stage}; wait, or cancel that first"
             )
         self._maps.check_moves(topic, moves)
-        reads = self._tails.reads(topic, after)
+        reads = self._retired_queues.reads(topic, after)
         if after > state.in_use:
-            self._tails.check(topic, after)
+            self._retired_queues.check(topic, after)
         if moves and not dry_run:
             now, millis = self._clock.current_time(), self._clock.steady_millis()
             plan = Scale(topic, deque(moves), state.in_use, after, now, millis)
             plan.stage = "the new queues are announced"
             if after > plan.before:
                 # What fails here leaves no plan behind.
-                self._tails.tell(topic, after, reads)
+                self._retired_queues.tell(topic, after, reads)
             self._plans[topic] = plan
             self._asked.set()
             self._asked = trio.Event()
@@ -188,7 +194,7 @@ class Scaling:
         if self._make(plan) and plan.moves:
             return True
         del self._plans[plan.topic]
-        self._tails.tend(plan.topic)
+        self._retired_queues.tend(plan.topic)
         return False
 
     def _is_ready(self, plan: Scale) -> bool:

@@ -8,11 +8,11 @@ from typing import Final
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.consumer_filters import ConsumerFilters, Filter
 from trimq.broker.filters.message_filters import ExpressionFilter, RetryFilter
-from trimq.broker.filters.said import Said
+from trimq.broker.filters.verdicts import PropertyVerdicts
 from trimq.codec.entries.extension_unit import bit_map_with
 from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.sql.expression import Expression
-from trimq.codec.sql.looked import Looked
+from trimq.codec.sql.property_lookup import PropertyLookup
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
 
@@ -28,13 +28,13 @@ class PullFilters:
         self._filters = filters
         self._with_maps = with_maps
         self._bits = filters.bloom.bits
-        self._said = Said()
+        self._verdicts = PropertyVerdicts()
 
     def by_expression(self, topic: str, expression: Expression) -> MessageFilter:
         """Of a subscription that came with the pull: it is in no map."""
         if self._is_for_retries(topic):
             return self._for_retries(topic)
-        return ExpressionFilter(expression, self._said.by(expression))
+        return ExpressionFilter(expression, self._verdicts.by(expression))
 
     def by_group(self, topic: str, known: Filter) -> MessageFilter | None:
         """Of the group's own; None when it has not been read since the start."""
@@ -43,7 +43,7 @@ class PullFilters:
             return None
         if self._is_for_retries(topic):
             return self._for_retries(topic)
-        made = ExpressionFilter(expression, self._said.by(expression))
+        made = ExpressionFilter(expression, self._verdicts.by(expression))
         bloom = known.data.bloom_filter_data
         if self._with_maps and bloom is not None and bloom.bit_pos is not None:
             made.use_maps(self._bits // 8, bloom.bit_pos, known.data.born_time)
@@ -66,16 +66,16 @@ class PullFilters:
         if not filters:
             return b""
         bits = work = 0
-        looked = Looked(record.properties)
+        lookup = PropertyLookup(record.properties)
         for known in filters.values():
             bloom, expression = known.data.bloom_filter_data, known.expression
             if bloom is None or bloom.bit_pos is None or expression is None:
                 continue
-            work += looked.spent + expression.cost
+            work += lookup.spent + expression.cost
             if work > _MOST_WORK:
                 return b""
-            looked.take(record.properties)
-            if expression.holds(looked):
+            lookup.take(record.properties)
+            if expression.holds(lookup):
                 for position in bloom.bit_pos:
                     bits |= 1 << position
         return bit_map_with(bits, self._bits // 8)

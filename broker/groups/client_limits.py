@@ -3,8 +3,8 @@
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.heartbeat import HeartbeatData
 from trimq.codec.codes import ResponseCode
-from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import LimitReached
+from trimq.remoting.growth_limits import check_room
 
 
 def check_heartbeat(config: BrokerConfig, data: HeartbeatData) -> None:

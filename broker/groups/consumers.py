@@ -14,9 +14,9 @@ from trimq.broker.filters.tags import SUBSCRIBE_ALL, TAG
 from trimq.broker.groups.client_expiry import has_expired_consumer
 from trimq.broker.groups.client_limits import check_consumer_groups, check_subscriptions
 from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.consumer_group import ConsumerGroup
 from trimq.broker.groups.member import Member, account, disputes
 from trimq.broker.groups.member_notices import MemberNotices
-from trimq.broker.groups.online import ConsumerGroup
 from trimq.broker.steps import Steps, Unfinished, at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.contract import Peer

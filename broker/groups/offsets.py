@@ -25,7 +25,7 @@ import trio
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.commit_guard import CommitGuard
-from trimq.broker.groups.light_offsets import LightOffsets
+from trimq.broker.groups.lmq_offsets import LightOffsets
 from trimq.broker.groups.offset_table import OffsetTable, Queues
 from trimq.broker.groups.read_topics import ReadTopics
 from trimq.broker.steps import Steps

@@ -12,8 +12,8 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.steps import Pace
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
+from trimq.remoting.growth_limits import check_room
 
 log = logging.getLogger("trimq.broker")
 

@@ -9,14 +9,14 @@ from itertools import chain
 from pathlib import Path
 
 from trimq.broker.tables.json_members import JsonMembers, pretty
-from trimq.broker.tables.kept import Kept
+from trimq.broker.tables.persisted_table import PersistedTable
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.request_modes import MessageRequestModes, SetMessageRequestModeRequestBody
 
 log = logging.getLogger("trimq.broker")
 
 
-class RequestModes(Kept[MessageRequestModes]):
+class RequestModes(PersistedTable[MessageRequestModes]):
     """The mode of each topic and group that has been set."""
 
     def __init__(self, directory: Path) -> None:

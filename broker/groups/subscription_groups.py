@@ -17,14 +17,14 @@ from trimq.base.clock import Clock
 from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import GROUP_ATTRIBUTES, alter
 from trimq.broker.tables.data_version import encoded_version, new_version, own_change, page_of
-from trimq.broker.tables.following import Following, Take
 from trimq.broker.tables.json_members import JsonMembers, pretty
-from trimq.broker.tables.kept import Kept
 from trimq.broker.tables.new_names import NewNames
+from trimq.broker.tables.persisted_table import PersistedTable
+from trimq.broker.tables.replicated import Replicated, Take
 from trimq.broker.topics.names import is_system_group, validate_group
 from trimq.codec import names
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
-from trimq.remoting.allowance import check_room
+from trimq.remoting.growth_limits import check_room
 
 log = logging.getLogger("trimq.broker")
 
@@ -40,7 +40,7 @@ PREDEFINED = (
 )
 
 
-class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
+class SubscriptionGroups(PersistedTable[SubscriptionGroupWrapper]):
     """Every consumer group's settings, by name."""
 
     def __init__(
@@ -57,7 +57,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         self._clock = clock
         self._has_light = has_light
         self._new_names = NewNames(config, clock)
-        self._following = Following("groups")
+        self._following = Replicated("groups")
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
         self._bans = JsonMembers(lambda name: pretty(self._forbidden[name], 2))

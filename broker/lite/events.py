@@ -18,8 +18,8 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.lite.readers import Readers, Subscriber
 from trimq.broker.lite.registry import LiteSubscriptions, Subscription
+from trimq.broker.lite.subscribers import Subscriber, Subscribers
 from trimq.broker.steps import Pace, Steps, in_steps, is_done
 from trimq.codec.names import is_lite_queue
 
@@ -138,7 +138,7 @@ class LiteEvents:
         if is_lite_queue(queue):
             self._select(queue, group, self._subscriptions.readers(queue, group), but)
 
-    def _select(self, queue: str, group: str, readers: Readers, but: str | None = None) -> bool:
+    def _select(self, queue: str, group: str, readers: Subscribers, but: str | None = None) -> bool:
         """False: no client of the group has room for the note, or none of those that were asked."""
         if not readers:
             return True
@@ -160,7 +160,7 @@ class LiteEvents:
             self.look_at_wildcard(group, delay)
         return False
 
-    def _some_of(self, readers: Readers, queue: str, group: str) -> Iterator[Subscriber]:
+    def _some_of(self, readers: Subscribers, queue: str, group: str) -> Iterator[Subscriber]:
         for one in readers.from_anywhere(_ASKED):
             if not self._subscriptions.is_evicted(one.client_id, group, queue):
                 yield one

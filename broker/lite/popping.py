@@ -10,19 +10,19 @@ from typing import Final, NamedTuple
 
 import trio
 
-from trimq.broker.figures.traffic import Traffic
+from trimq.broker.lite.consumer_lag import LiteConsumerLag
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.lite.lags import LiteLags
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.pop.block_timeouts import BlockTimeouts
+from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
 from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.openings import Openings
-from trimq.broker.pop.waiting import PopWaits, Waited, time_left
+from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
 from trimq.broker.records import load_cold
+from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.pop import OrderInfo
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.lite import PopLiteMessageRequestHeader
-from trimq.codec.pop.places import Places
+from trimq.codec.pop.offset_info import OffsetInfo
 from trimq.remoting.contract import Buffer, Peer, RemotingError
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
@@ -95,9 +95,9 @@ class Progress(NamedTuple):
     """How far groups are in light queues, what they have of them, and when that is visible again."""
 
     positions: PopOffsets
-    batches: OrderedBatches
-    openings: Openings
-    lags: LiteLags
+    batches: OrderedBlocks
+    block_timeouts: BlockTimeouts
+    lags: LiteConsumerLag
 
 
 class LitePopping:
@@ -105,7 +105,7 @@ class LitePopping:
         self,
         subscriptions: LiteSubscriptions,
         events: LiteEvents,
-        waits: PopWaits,
+        waits: PopLongPolling,
         progress: Progress,
         store: MessageStore,
         traffic: Traffic,
@@ -113,7 +113,7 @@ class LitePopping:
         self._subscriptions = subscriptions
         self._events = events
         self._waits = waits
-        self._positions, self._batches, self._openings, self._lags = progress
+        self._positions, self._batches, self._block_timeouts, self._lags = progress
         self._store = store
         self._traffic = traffic
         # Queues that are being read from the disk for somebody, and whether a note about them came meanwhile.
@@ -219,7 +219,7 @@ class LitePopping:
         batch = self._batches.begin(
             queue, header.attempt_id, pop.pop_time, header.invisible_time, offsets
         )
-        self._openings.watch(queue)
+        self._block_timeouts.watch(queue)
         pop.counts.append(counted(batch, count))
         pop.bodies.extend(pieces)
         pop.count += count
@@ -230,7 +230,7 @@ class LitePopping:
     async def wait(self, pop: LitePop) -> ResponseCode | None:
         """None: look again. Otherwise the code of an answer without messages."""
         header = pop.header
-        left = time_left(header, self._openings.now())
+        left = time_left(header, self._block_timeouts.now())
         if header.poll_time <= 0 or left <= 0:
             return ResponseCode.POLLING_TIMEOUT
         key = header.client_id, "", 0
@@ -242,13 +242,13 @@ class LitePopping:
         return wake_client(self._waits, client_id)
 
 
-def wake_client(waits: PopWaits, client_id: str) -> bool:
+def wake_client(waits: PopLongPolling, client_id: str) -> bool:
     return waits.wake(client_id, "", 0)
 
 
 def counted(batch: OrderInfo, count: int) -> str:
     """One number a message; with messages that come again, the segments of those (transformOrderCountInfo)."""
-    counts, places = batch.oc or {}, Places()
+    counts, places = batch.oc or {}, OffsetInfo()
     if not counts:
         return ";".join(["0"] * count)
     for offset, times in counts.items():

@@ -12,7 +12,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import LITE_FROM_FIRST
 from trimq.broker.lite.evictions import Evictions
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.lite.readers import NOBODY, Readers, Subscriber
+from trimq.broker.lite.subscribers import NOBODY, Subscriber, Subscribers
 from trimq.broker.steps import Steps
 from trimq.codec.names import lite_queue_parts
 
@@ -85,7 +85,7 @@ class LiteSubscriptions:
         self._clients: dict[str, Subscription] = {}
         self._clients_of: dict[str, dict[str, None]] = {}
         # By light queue and group.
-        self._readers: dict[str, dict[str, Readers]] = {}
+        self._readers: dict[str, dict[str, Subscribers]] = {}
         # Groups that read all lite topics of a topic.
         self._wildcards: dict[str, dict[str, None]] = {}
         self._listeners: list[Listener] = []
@@ -227,14 +227,14 @@ class LiteSubscriptions:
     def clients_of(self, group: str) -> list[str]:
         return list(self._clients_of.get(group, ()))
 
-    def readers(self, queue: str, group: str) -> Readers:
+    def readers(self, queue: str, group: str) -> Subscribers:
         """The group's clients that read a light queue."""
         if self._metadata.is_wildcard(group):
             parts = lite_queue_parts(queue)
             return NOBODY if parts is None else self.wildcard_readers(group, parts[0])
         return self._readers.get(queue, {}).get(group, NOBODY)
 
-    def all_readers(self, queue: str) -> Mapping[str, Readers]:
+    def all_readers(self, queue: str) -> Mapping[str, Subscribers]:
         """By group."""
         own = self._readers.get(queue, {})
         parts = lite_queue_parts(queue) if self._wildcards else None
@@ -244,7 +244,7 @@ class LiteSubscriptions:
         wild = {group: self.wildcard_readers(group, parts[0]) for group in groups}
         return {**{group: clients for group, clients in wild.items() if clients}, **own}
 
-    def wildcard_readers(self, group: str, topic: str) -> Readers:
+    def wildcard_readers(self, group: str, topic: str) -> Subscribers:
         return self._readers.get(wildcard_name(topic, group), {}).get(group, NOBODY)
 
     # --- inside
@@ -274,7 +274,7 @@ class LiteSubscriptions:
         groups = self._readers.setdefault(queue, {})
         readers = groups.get(subscriber.group)
         if readers is None:
-            readers = groups[subscriber.group] = Readers()
+            readers = groups[subscriber.group] = Subscribers()
         if readers.add(subscriber):
             self.count += 1
             for listener in self._listeners:

@@ -6,15 +6,15 @@ Hot: compiled by mypyc when a compiler is there.
 from typing import Final
 
 from trimq.base.clock import Clock
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.staging import Staging
+from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.java.numbers import parse_int
 from trimq.codec.names import revive_topic
-from trimq.codec.pop.notes import (
+from trimq.codec.pop.revive_records import (
     ACK,
     BATCH_ACK,
     CHECKPOINT,

@@ -16,16 +16,16 @@ from typing import Final
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import for_pop
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
-from trimq.broker.pop.batches import OrderedBatches
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight
+from trimq.broker.pop.order_rules import OrderedBlocks
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError
 from trimq.codec.names import TIMER_TOPIC
 from trimq.codec.pop.handle import normal_topic
-from trimq.codec.pop.notes import CHECKPOINT
+from trimq.codec.pop.revive_records import CHECKPOINT
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.property_keys import REAL_TOPIC, TAGS, TIMER_OUT_MS, TIMER_ROLL_TIMES
 from trimq.store.message_store import MessageStore
@@ -46,7 +46,7 @@ class PopOffsets:
         config: BrokerConfig,
         offsets: ConsumerOffsets,
         store: MessageStore,
-        blocks: OrderedBatches,
+        blocks: OrderedBlocks,
         in_flight: InFlight | None = None,
         elastic: ElasticPops | None = None,
     ) -> None:

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.pop.batches import NotInBatch, OrderedQueue
+from trimq.broker.pop.block_timeouts import BlockTimeouts
 from trimq.broker.pop.elastic_pops import ElasticPops
-from trimq.broker.pop.found import Pop
-from trimq.broker.pop.openings import Openings
+from trimq.broker.pop.long_polling import PopLongPolling
 from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.pop.order_rules import NotInBlock, OrderedQueue
+from trimq.broker.pop.result import PopResult
 from trimq.broker.pop.selection import Place
-from trimq.broker.pop.waiting import PopWaits
 from trimq.codec.codes import ResponseCode
 from trimq.codec.java.numbers import as_long
 from trimq.codec.pop.handle import ORDERLY, retry_version
@@ -35,13 +35,13 @@ class Changed(NamedTuple):
 
 
 class Orderly:
-    """`openings` wakes who waits for queues whose blocks open by time. `waits`: pops, and who asked to be told."""
+    """`block_timeouts` wakes who waits for queues whose blocks open by time. `waits`: pops, and who asks to be told."""
 
     def __init__(
         self,
         blocks: OrderBlocks,
         offsets: ConsumerOffsets,
-        waits: Sequence[PopWaits],
+        waits: Sequence[PopLongPolling],
         elastic: ElasticPops,
         clock: Clock,
     ) -> None:
@@ -50,28 +50,28 @@ class Orderly:
         self._offsets = offsets
         self._waits = waits
         self._clock = clock
-        self.openings = Openings(blocks, self._wake, clock)
+        self.block_timeouts = BlockTimeouts(blocks, self._wake, clock)
 
     def load(self) -> None:
         """Read the blocks. Blocks: before the loop runs. TableDamaged."""
         for queue in self._blocks.load():
-            self.openings.watch(queue)
+            self.block_timeouts.watch(queue)
 
-    def is_blocked(self, pop: Pop, place: Place) -> bool:
+    def is_blocked(self, pop: PopResult, place: Place) -> bool:
         header = pop.header
         queue = OrderedQueue(place.topic, header.consumer_group, place.queue_id)
         blocked = self._blocks.is_blocked(queue, header.attempt_id, header.invisible_time)
         if blocked:
             # A batch without a time of its own has the pop's now.
-            self.openings.watch(queue)
+            self.block_timeouts.watch(queue)
         return blocked
 
-    def is_open_work(self, pop: Pop, place: Place) -> bool:
+    def is_open_work(self, pop: PopResult, place: Place) -> bool:
         """Somebody has messages of the queue, maybe the same attempt: its offset must not move past them."""
         queue = OrderedQueue(place.topic, pop.header.consumer_group, place.queue_id)
         return self._blocks.free_at(queue) is not None
 
-    def popped(self, pop: Pop, place: Place, offsets: list[int]) -> None:
+    def popped(self, pop: PopResult, place: Place, offsets: list[int]) -> None:
         """Block the queue, and note how often its messages were consumed before (ExtraInfoUtil)."""
         header = pop.header
         queue = OrderedQueue(place.topic, header.consumer_group, place.queue_id)
@@ -85,7 +85,7 @@ class Orderly:
         # The map has only messages that were consumed before.
         least = min(counts.values()) if len(counts) == len(offsets) else 0
         pop.places.count_queue(version, place.queue_id, least)
-        self.openings.watch(queue)
+        self.block_timeouts.watch(queue)
 
     def ack(self, queue: OrderedQueue, offset: int, pop_time: int, peer: Peer) -> None:
         """RemotingError if the batch has no such offset. Late ones are none of anybody's business."""
@@ -99,7 +99,7 @@ class Orderly:
         else:
             try:
                 following = self._blocks.acknowledge(queue, offset, pop_time)
-            except NotInBatch:
+            except NotInBlock:
                 raise RemotingError(
                     ResponseCode.MESSAGE_ILLEGAL,
                     f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{committed}, "
@@ -127,7 +127,7 @@ class Orderly:
         if self._blocks.free_at(queue) is None:
             self._wake(queue)
         else:
-            self.openings.watch(queue)
+            self.block_timeouts.watch(queue)
 
     def _wake(self, queue: OrderedQueue) -> None:
         topic, group, queue_id = queue

@@ -16,22 +16,22 @@ from typing import Final
 import trio
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.expressions import Expressions
-from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted, too_long
 from trimq.broker.pop.checkpoints import Notes
-from trimq.broker.pop.found import Pop, as_asked, offsets_in, records_in
+from trimq.broker.pop.checks import MOST_MESSAGES, PopChecks, Wanted, too_long
+from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.orderly import Orderly
+from trimq.broker.pop.result import PopResult, as_asked, offsets_in, records_in
 from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
-from trimq.broker.pop.waiting import PopWaits, Waited, time_left
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import judge_cold, load_cold
+from trimq.broker.stats.traffic import Traffic
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.fast_pop import PopHeader
 from trimq.codec.names import pop_retry_topic
 from trimq.codec.pop.handle import ORDERLY
-from trimq.codec.pop.notes import Popped
+from trimq.codec.pop.revive_records import Popped
 from trimq.remoting.contract import Buffer, Peer, RemotingError
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
@@ -83,7 +83,7 @@ class Popping:
         offsets: PopOffsets,
         notes: Notes,
         store: MessageStore,
-        waits: PopWaits,
+        waits: PopLongPolling,
         orderly: Orderly,
         traffic: Traffic,
     ) -> None:
@@ -129,7 +129,7 @@ class Popping:
         checks.group(header.consumer_group, peer)
         return checks.wanted(header.consumer_group, header.topic, header.exp_type, header.exp)
 
-    def begin(self, header: PopHeader, peer: Peer, wanted: Wanted) -> Pop:
+    def begin(self, header: PopHeader, peer: Peer, wanted: Wanted) -> PopResult:
         """A look at the queues; `look` does it. RemotingError."""
         if header.max_msg_nums < 0:
             # The original fails with an exception when it has found something.
@@ -151,7 +151,7 @@ class Popping:
             revive_queue = self._pops % config.revive_queue_num
             self._pops += 1
         news = self._waits.news
-        pop = Pop(header, peer, wanted, left, self._clock.millis(), revive_queue, news)
+        pop = PopResult(header, peer, wanted, left, self._clock.millis(), revive_queue, news)
         if header.order and topic in self._elastic.topics:
             pop.durable_at = self._notes.durable_at(self._elastic.begin(group, topic))
         return pop
@@ -165,7 +165,7 @@ class Popping:
             return Shares(share, config.priority_order_asc, by_priority=True)
         return Shares(config.pop_from_retry_probability, config.priority_order_asc)
 
-    def look(self, pop: Pop, warmed: LookedAt | None = None) -> LookedAt | None:
+    def look(self, pop: PopResult, warmed: LookedAt | None = None) -> LookedAt | None:
         """Read the queues that are left, and stage their checkpoints; None when that is done.
 
         `warmed`: what the look before returned, if it could be read.
@@ -202,7 +202,7 @@ class Popping:
             ) from None
         return cold
 
-    async def wait(self, pop: Pop) -> ResponseCode | None:
+    async def wait(self, pop: PopResult) -> ResponseCode | None:
         """None: look again. Otherwise the code of an answer without messages."""
         header = pop.header
         if pop.moved or self._offsets.has_failed():
@@ -219,7 +219,7 @@ class Popping:
         waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter, pop.news)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 
-    def wake_next(self, pop: Pop) -> None:
+    def wake_next(self, pop: PopResult) -> None:
         """There is more for whoever waits for the same."""
         header = pop.header
         self._waits.wake(header.topic, header.consumer_group, header.queue_id)
@@ -232,7 +232,7 @@ class Popping:
                 await trio.lowlevel.checkpoint()
             scan.go_on()
 
-    def _look_at(self, pop: Pop, place: Place, warmed: LookedAt | None) -> LookedAt | None:
+    def _look_at(self, pop: PopResult, place: Place, warmed: LookedAt | None) -> LookedAt | None:
         group, topic, queue_id = pop.header.consumer_group, place.topic, place.queue_id
         position = self._offsets.position(group, topic, queue_id, pop.header.init_mode)
         if pop.header.order and self._orderly.is_blocked(pop, place):
@@ -252,7 +252,7 @@ class Popping:
         self._conclude(pop, place, looked)
         return None
 
-    def _may_have(self, pop: Pop, place: Place, warmed: LookedAt) -> bool:
+    def _may_have(self, pop: PopResult, place: Place, warmed: LookedAt) -> bool:
         """Whether no gate has closed before the end of what was read meanwhile."""
         until = self._elastic.until(pop.header.consumer_group, place.topic, place.queue_id)
         return until is None or warmed.found.next_begin_offset <= until
@@ -267,7 +267,7 @@ class Popping:
         looked.pieces = loaded or ()
         return loaded is not None
 
-    def _conclude(self, pop: Pop, place: Place, looked: LookedAt) -> None:
+    def _conclude(self, pop: PopResult, place: Place, looked: LookedAt) -> None:
         found = looked.found
         if looked.pieces:
             self._take(pop, place, looked)
@@ -278,11 +278,11 @@ class Popping:
             pop.moved = pop.moved or found.next_begin_offset < found.max_offset
         pop.rest += max(0, found.max_offset - found.next_begin_offset)
 
-    def _correct(self, pop: Pop, place: Place, offset: int) -> None:
+    def _correct(self, pop: PopResult, place: Place, offset: int) -> None:
         group, addr = pop.header.consumer_group, pop.peer.remote_addr
         self._offsets.correct(addr, group, place.topic, place.queue_id, offset)
 
-    def _read(self, pop: Pop, place: Place, first: int) -> LookedAt:
+    def _read(self, pop: PopResult, place: Place, first: int) -> LookedAt:
         found, scan = self._read_at(pop, place, first)
         offset = first
         # A slave may correct nothing.
@@ -300,7 +300,7 @@ class Popping:
             found, scan = self._read_at(pop, place, offset)
         return LookedAt(first, offset, found, scan)
 
-    def _read_at(self, pop: Pop, place: Place, offset: int) -> tuple[ReadResult, Scan | None]:
+    def _read_at(self, pop: PopResult, place: Place, offset: int) -> tuple[ReadResult, Scan | None]:
         topic, queue_id, wanted, room = place.topic, place.queue_id, pop.wanted, pop.room
         until = self._elastic.until(pop.header.consumer_group, topic, queue_id)
         if wanted.filter is None:
@@ -310,7 +310,7 @@ class Popping:
         scan = self._store.scan(topic, queue_id, offset, room, wanted.filter, until)
         return scan.result, scan
 
-    def _take(self, pop: Pop, place: Place, looked: LookedAt) -> None:
+    def _take(self, pop: PopResult, place: Place, looked: LookedAt) -> None:
         """Stage the checkpoint; without one, the messages stay. An orderly pop blocks the queue instead."""
         header, found, first = pop.header, looked.found, looked.first
         group, topic, queue_id = header.consumer_group, place.topic, place.queue_id
@@ -340,7 +340,7 @@ class Popping:
             pieces = [as_asked(one, header.topic, handle) for one in records_in(looked.pieces)]
         pop.add(place, first, pieces, offsets)
 
-    def _note(self, pop: Pop, place: Place, first: int, offsets: list[int]) -> int:
+    def _note(self, pop: PopResult, place: Place, first: int, offsets: list[int]) -> int:
         """Where the log ends behind the checkpoint. StoreError, PutRefused."""
         header, name = pop.header, self._notes.broker_name
         popped = Popped(

@@ -22,9 +22,9 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.found import records_in
-from trimq.broker.pop.open_points import OpenPoint, OpenPoints, Place
-from trimq.broker.pop.putting_back import PuttingBack
+from trimq.broker.pop.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
+from trimq.broker.pop.result import records_in
+from trimq.broker.pop.revive_retry import ReviveRetry
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics
@@ -33,12 +33,12 @@ from trimq.codec.bodies.pop import PopCheckPoint, decode_ack
 from trimq.codec.errors import CodecError
 from trimq.codec.names import REVIVE_GROUP
 from trimq.codec.pop.handle import normal_topic
-from trimq.codec.pop.notes import CHECKPOINT
+from trimq.codec.pop.revive_records import CHECKPOINT
 from trimq.codec.records.fields import queue_offset_at
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import TAGS
 from trimq.codec.records.record import Record, parse_record
-from trimq.remoting.sparingly import Sparingly
+from trimq.remoting.log_throttle import LogThrottle
 from trimq.store.errors import DiskFull, MessagesGone, StoreError, StoreNotWritable
 from trimq.store.message_store import MessageStore
 from trimq.store.reading.pulls import ReadStatus
@@ -67,7 +67,7 @@ _CENTURY: Final = 36_525 * _DAY
 _TAGS: Final = TAGS.encode()
 
 
-class _ReviveQueue(OpenPoints):
+class _ReviveQueue(OpenCheckpoints):
     """One queue of the revive topic. `failures`: how often its next record could not be read."""
 
     __slots__ = ("failures",)
@@ -95,7 +95,7 @@ class Reviving:
         offsets: ConsumerOffsets,
         topics: Topics,
         groups: SubscriptionGroups,
-        putting: PuttingBack,
+        revive_retry: ReviveRetry,
         timers: Timers,
     ) -> None:
         # Of notes that name no broker.
@@ -107,11 +107,11 @@ class Reviving:
         self._offsets = offsets
         self._topics = topics
         self._groups = groups
-        self._putting = putting
+        self._revive_retry = revive_retry
         self._queues: dict[int, _ReviveQueue] = {}
         # The last round tried what is due before this time.
         self._looked_until = 0
-        self._sparingly = Sparingly()
+        self._throttle = LogThrottle()
         self.settled = 0
 
     async def run(self) -> None:
@@ -140,7 +140,7 @@ class Reviving:
 
     async def round(self) -> None:
         """Read what has come, and settle what is due."""
-        self._putting.clock_went_back.look(self._timers.clock.millis())
+        self._revive_retry.clock_went_back.look(self._timers.clock.millis())
         # Before the reads: what is delivered from now on is not read in this round.
         due = self._looked_until = self._due()
         for queue_id in self._numbers():
@@ -180,7 +180,7 @@ class Reviving:
         now = self._timers.delivered_before()
         return 0 if oldest is None else max(0, now - oldest)
 
-    def _firsts(self) -> Iterator[OpenPoint]:
+    def _firsts(self) -> Iterator[OpenCheckpoint]:
         """Of each queue the checkpoint whose time comes first."""
         for queue in self._queues.values():
             first = queue.first_due()
@@ -238,7 +238,7 @@ class Reviving:
             else:
                 queue.acknowledge(decode_ack(record.body))
         except CodecError as error:
-            times = self._sparingly.times("left out")
+            times = self._throttle.times("left out")
             if times:
                 log.error(
                     "record of the revive topic left out: at=%d reason=%s times=%d",
@@ -252,7 +252,7 @@ class Reviving:
         if point.t is None or point.c is None:
             return
         stored = max(record.born_timestamp, record.store_timestamp)
-        latest = stored + max(self._putting.longest_hidden, _USUAL_LONGEST) + _DAY
+        latest = stored + max(self._revive_retry.longest_hidden, _USUAL_LONGEST) + _DAY
         if point.due > min(latest, self._timers.clock.millis() + _CENTURY):
             # No pop is like that. Nothing would ever come of it, and it would never go.
             raise CodecError(f"messages that are hidden until {point.due}")
@@ -262,7 +262,7 @@ class Reviving:
 
     async def _settle(self, queue_id: int, queue: _ReviveQueue, due: int) -> bool:
         """False: the rest waits for the next round. StoreError: no message is accepted at all."""
-        left: list[OpenPoint] = []
+        left: list[OpenCheckpoint] = []
         before = self.settled
         try:
             while len(left) < _FAILURES and (one := queue.take_due(due)) is not None:
@@ -282,7 +282,7 @@ class Reviving:
                     self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, position)
         return len(left) < _FAILURES
 
-    async def _is_settled(self, one: OpenPoint, queue_id: int) -> bool:
+    async def _is_settled(self, one: OpenCheckpoint, queue_id: int) -> bool:
         """Whether it is done with; otherwise it is tried again."""
         try:
             await self._revive(one, queue_id)
@@ -300,7 +300,7 @@ class Reviving:
             return is_last
         return True
 
-    async def _revive(self, one: OpenPoint, queue_id: int) -> None:
+    async def _revive(self, one: OpenCheckpoint, queue_id: int) -> None:
         """StoreError: it is not done."""
         topic, group = one.point.t or "", one.point.c or ""
         if normal_topic(topic, group) not in self._topics:
@@ -308,9 +308,9 @@ class Reviving:
         elif self._groups.get(group) is None:
             log.warning("checkpoint dropped, its group is gone: group=%s", group)
         else:
-            await self._putting.put_back(one, queue_id)
+            await self._revive_retry.put_back(one, queue_id)
 
 
-def _named(one: OpenPoint) -> str:
+def _named(one: OpenCheckpoint) -> str:
     point = one.point
     return f"topic={point.t} group={point.c} queue={point.q} first={point.so} at={one.place.offset}"

@@ -5,7 +5,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from typing import Final
 
-from trimq.broker.elastic.places import Placing
+from trimq.broker.elastic.partition_routing import Placing
 from trimq.broker.produce.admission import Admission, random_queue
 from trimq.broker.produce.outcomes import Refused, Sender, Sent
 from trimq.broker.produce.properties import SendProperties

@@ -8,7 +8,7 @@ Hot: compiled by mypyc when a compiler is there.
 """
 
 from trimq.broker.produce.puts import delay_level
-from trimq.broker.timers.rule import TIMER_KEYS
+from trimq.broker.timers.schedule_rule import TIMER_KEYS
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import SysFlag
 from trimq.codec.names import TRANS_HALF_TOPIC

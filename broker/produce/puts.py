@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trimq.broker.delivery.level_queues import queue_of_level
-from trimq.broker.timers.rule import LONGEST_TO_WAIT, TIMER_KEYS, TimerRule, TimerVerdict
+from trimq.broker.timers.schedule_rule import LONGEST_TO_WAIT, TIMER_KEYS, TimerRule, TimerVerdict
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag

@@ -5,7 +5,7 @@ import logging
 import trio
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.asking import ask_client
+from trimq.broker.groups.client_requests import ask_client
 from trimq.broker.groups.producers import Producers
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.produce.outcomes import Sender

@@ -11,13 +11,13 @@ or `put`.
 import logging
 import random
 
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.produce.admission import Admission
 from trimq.broker.produce.dead_letters import Groups, Target, dead_letter_target, most_retries
 from trimq.broker.produce.outcomes import Refused
 from trimq.broker.produce.puts import PutRefused, PutRules, put_status
 from trimq.broker.produce.staging import Staging
-from trimq.broker.topics.readable import readable_queues
+from trimq.broker.stats.traffic import Traffic
+from trimq.broker.topics.queue_choice import readable_queues
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import ResponseCode

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.elastic.places import Placing
+from trimq.broker.elastic.partition_routing import Placing
 from trimq.broker.produce.admission import Admission, random_queue
 from trimq.broker.produce.batches import BatchSending
 from trimq.broker.produce.dead_letters import RetrySends, Target

@@ -17,7 +17,7 @@ from trimq.codec.native import message_id, message_ids
 from trimq.codec.records.property_keys import REAL_TOPIC, TIMER_OUT_MS, UNIQ_KEY
 from trimq.codec.records.recall_handle import build_recall_handle
 from trimq.codec.records.record import Record
-from trimq.remoting.sparingly import Sparingly
+from trimq.remoting.log_throttle import LogThrottle
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError, StoreNotWritable
 from trimq.store.message_store import MessageStore
@@ -40,8 +40,8 @@ class Staging:
         "_config",
         "_host_flags",
         "_id_start",
-        "_sparingly",
         "_store_host",
+        "_throttle",
         "broker_name",
         "store",
         "waits",
@@ -57,7 +57,7 @@ class Staging:
         self._store_host = identity.packed_store_host
         self._host_flags: int = _STORE_HOST_V6 if len(self._store_host) == _IPV6_HOST else 0
         self._id_start = self._store_host.hex().upper()
-        self._sparingly = Sparingly()
+        self._throttle = LogThrottle()
         self.waits = waits
 
     @property
@@ -178,7 +178,7 @@ class Staging:
         status = put_status(error)
         if status in _OF_TIMERS:
             # Whoever sends them goes on sending.
-            times = self._sparingly.times(status.value)
+            times = self._throttle.times(status.value)
             if times:
                 log.warning("send refused topic=%s reason=%s times=%d", topic, error, times)
         else:

@@ -1,7 +1,7 @@
 """A slave's tables follow its master's (SlaveSynchronize): asked for every minute, timers' progress every 3 s.
 
 A message of an unknown topic has them asked for at once, so that it can be read. What is taken over of a table that
-has a version is in `broker/tables/following.py`; offsets are merged, and none is ever deleted.
+has a version is in `broker/tables/replicated.py`; offsets are merged, and none is ever deleted.
 
 Nothing is taken over of a master whose log is not the one that is copied: while there is no link, or when its log ends
 before the copy. It has lost its store then, or part of it, and its tables speak of another one.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import Steps
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import pop_retry_topic, pop_retry_topic_v2

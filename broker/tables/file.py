@@ -27,7 +27,6 @@ import trio
 
 from trimq.codec.bodies.base import Body, decode_file
 from trimq.codec.errors import CodecError
-from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.config_file import ConfigFile
 from trimq.store.disk.files import (
     create,
@@ -39,6 +38,7 @@ from trimq.store.disk.files import (
     sync_file,
     write_fully,
 )
+from trimq.store.disk.quarantine import is_damage, set_aside
 
 log = logging.getLogger("trimq.broker")
 T = TypeVar("T")

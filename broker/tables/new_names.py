@@ -9,8 +9,8 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.codec.codes import ResponseCode
-from trimq.remoting.allowance import Allowances, host_of, is_loopback
 from trimq.remoting.contract import LimitReached
+from trimq.remoting.growth_limits import GrowthLimits, host_of, is_loopback
 
 _BURST_SECONDS: Final = 10
 
@@ -21,7 +21,7 @@ class NewNames:
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._left = Allowances()
+        self._left = GrowthLimits()
 
     def admit(self, remote_addr: str) -> None:
         """Count one new name from "ip:port"; LimitReached when there were too many.

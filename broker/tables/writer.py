@@ -15,7 +15,7 @@ from typing import Final
 import trio
 
 from trimq.broker.tables.file import TableFile
-from trimq.remoting.contract import Holdback
+from trimq.remoting.contract import HeldReplies
 
 # After a write, no other for this many times as long as it took; but a disk that was slow once must
 # not hold up clients that wait for an answer.
@@ -40,22 +40,22 @@ class TableWriter:
         self._writing = False
         self._wake = trio.Event()
         self._parked = trio.lowlevel.ParkingLot()
-        self._holdback: Holdback | None = None
+        self._held_replies: HeldReplies | None = None
         self.loop_writes = 0
         self.thread_writes = 0
 
-    def hold_replies_with(self, holdback: Holdback) -> None:
+    def hold_replies_with(self, held_replies: HeldReplies) -> None:
         """What makes the replies of a receive wait."""
-        self._holdback = holdback
-        holdback.also(self.written, lambda: self._saved < self._changes)
+        self._held_replies = held_replies
+        held_replies.also(self.written, lambda: self._saved < self._changes)
 
     def changed(self, file: TableFile) -> None:
         """The table has a change that is not in its file yet."""
         self._dirty[file] = None
         self._changes += 1
         self._wake.set()
-        if self._holdback is not None:
-            self._holdback.wanted = True
+        if self._held_replies is not None:
+            self._held_replies.wanted = True
 
     def end_of_receive(self) -> None:
         """Write what changed, now if that is quick; else the replies of this receive wait."""

@@ -15,8 +15,8 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.steps import BYTES_PER_STEP
-from trimq.broker.timers.feeding import Feeding
-from trimq.broker.timers.putting import Putting
+from trimq.broker.timers.copy_writer import CopyWriter
+from trimq.broker.timers.enqueue import TimerEnqueue
 from trimq.codec.entries.timer import MAGIC_ROLL
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
@@ -40,31 +40,31 @@ class Delivery:
         config: StoreConfig,
         store: MessageStore,
         timers: TimerStore,
-        feeding: Feeding,
+        enqueue: TimerEnqueue,
         clock: Clock,
     ) -> None:
         self._config = config
         self._store = store
         self._timers = timers
-        self._feeding = feeding
+        self._enqueue = enqueue
         self._clock = clock
 
-    async def run(self, putting: Putting) -> None:
+    async def run(self, copy_writer: CopyWriter) -> None:
         """Until cancelled."""
-        await self._feeding.wheel_made()
+        await self._enqueue.wheel_made()
         while True:
             await self._until_due()
             if self._config.timer_stop_dequeue:
                 await trio.sleep(_RETRY_SECONDS)
                 continue
-            if self._feeding.is_catching_up:
+            if self._enqueue.is_catching_up:
                 await trio.sleep(_CATCHING_UP_SECONDS)
                 continue
-            await self._make_room(putting)
+            await self._make_room(copy_writer)
             time = self._timers.find_due(self._clock.millis())
             if time is not None:
-                await self._deliver_slot(time, putting)
-            if not self._feeding.is_catching_up and putting.out.forget(self._timers.read_time):
+                await self._deliver_slot(time, copy_writer)
+            if not self._enqueue.is_catching_up and copy_writer.out.forget(self._timers.read_time):
                 self._timers.let_go()
             # Empty slots are passed many at a time.
             await trio.lowlevel.checkpoint()
@@ -76,7 +76,7 @@ class Delivery:
             left = timers.read_time + timers.precision - now
             await trio.sleep(min(max(left, 1), timers.precision) / 1000)
 
-    async def _make_room(self, putting: Putting) -> None:
+    async def _make_room(self, copy_writer: CopyWriter) -> None:
         """The clock was set back by weeks, and what waits for the time before that is in the way: it rolls.
 
         RocketMQ forgets it.
@@ -88,7 +88,7 @@ class Delivery:
         log.warning("timer messages roll, as the clock was set back: slot=%d", time)
         for deletes in (True, False):
             for batch in batches(chain, deletes=deletes):
-                await putting.put([due._replace(magic=due.magic | MAGIC_ROLL) for due in batch])
+                await copy_writer.put([due._replace(magic=due.magic | MAGIC_ROLL) for due in batch])
                 await trio.lowlevel.checkpoint()
         self._timers.finish(time)
 
@@ -105,16 +105,16 @@ class Delivery:
             return None
         return chain
 
-    async def _deliver_slot(self, time: int, putting: Putting) -> None:
+    async def _deliver_slot(self, time: int, copy_writer: CopyWriter) -> None:
         chain = await self._taken_out(time)
         if chain is None:
             return
         recalled: set[str] = set()
         for batch in batches(chain, deletes=True):
-            recalled |= await putting.deletes(batch)
+            recalled |= await copy_writer.deletes(batch)
             await trio.lowlevel.checkpoint()
         for batch in batches(chain, deletes=False):
-            await putting.put(batch, recalled)
+            await copy_writer.put(batch, recalled)
             await trio.lowlevel.checkpoint()
         self._timers.finish(time)
 

@@ -8,12 +8,12 @@ from functools import partial
 import trio
 
 from trimq.base.clock import Clock
+from trimq.broker.timers.copy_writer import CopyWriter, Puts
 from trimq.broker.timers.delivery import Delivery, in_batches
-from trimq.broker.timers.feeding import Feeding
-from trimq.broker.timers.losses import Losses
+from trimq.broker.timers.enqueue import TimerEnqueue
+from trimq.broker.timers.expired_messages import ExpiredMessages
 from trimq.broker.timers.metrics import TimerMetrics
-from trimq.broker.timers.places import queue_offset_of
-from trimq.broker.timers.putting import Puts, Putting
+from trimq.broker.timers.queue_positions import queue_offset_of
 from trimq.codec.bodies.timers import TimerMetricsSerializeWrapper
 from trimq.codec.entries.timer import MAGIC_DELETE, parse_timer_checkpoint
 from trimq.codec.names import TIMER_TOPIC
@@ -39,17 +39,17 @@ class WheelTimers:
             config.root, config.timer_precision_ms, config.mapped_file_size_timer_log
         )
         self._metrics = TimerMetrics(config.root / "config", clock)
-        self._feeding = Feeding(config, store, self._files, self._metrics, clock)
-        self._delivery = Delivery(config, store, self._files, self._feeding, clock)
-        self._losses = Losses(store, self._files, self._feeding)
-        self._putting: Putting | None = None
+        self._enqueue = TimerEnqueue(config, store, self._files, self._metrics, clock)
+        self._delivery = Delivery(config, store, self._files, self._enqueue, clock)
+        self._expired = ExpiredMessages(store, self._files, self._enqueue)
+        self._copy_writer: CopyWriter | None = None
         self._tail: list[tuple[int, int, int]] = []
         self._rates = 0.0, 0.0
         self._counted = 0, 0, 0.0
         # Up to when what is stored is on the wheel; and where its queue ended at some moment before.
         self._fed = 0
         self._sample = 0, 0
-        self.look_at = self._losses.look_at
+        self.look_at = self._expired.look_at
 
     def follow(self) -> None:
         """Before `load`, on a slave: messages go on the wheel, and its master delivers them."""
@@ -57,15 +57,15 @@ class WheelTimers:
 
     def deliver_by(self, puts: Puts) -> None:
         """Before `load`: the rules of a put know this object, and this one them."""
-        self._putting = Putting(
+        self._copy_writer = CopyWriter(
             self._config, self._store, self._files, puts, self._metrics, self.clock
         )
 
     @property
-    def putting(self) -> Putting:
-        if self._putting is None:
+    def copy_writer(self) -> CopyWriter:
+        if self._copy_writer is None:
             raise RuntimeError("deliver_by first")
-        return self._putting
+        return self._copy_writer
 
     # --- opening and closing
 
@@ -73,25 +73,25 @@ class WheelTimers:
         """Open the files, and take part in every write from now on. Blocks. StoreError."""
         self._metrics.load()
         self._open()
-        self._store.give_effect(TIMER_TOPIC, self._feeding.written)
+        self._store.give_effect(TIMER_TOPIC, self._enqueue.written)
         self._store.trimming.derived.append(self._files)
 
     def recover(self, log_end: int) -> None:
         """The log was cut: as after a kill, what the files say of records that are gone is taken back. Blocks."""
         self._files.close()
         self._files.forget_all()
-        self.putting.out.forget_all()
+        self.copy_writer.out.forget_all()
         self._open()
 
     def _open(self) -> None:
         store, files = self._store, self._files
         now = self.clock.millis()
-        window = self._feeding.window
+        window = self._enqueue.window
         end = store.max_physical_offset
         queue_end = store.max_offset(TIMER_TOPIC, 0)
         found = files.load(queue_end, end, now, window, partial(queue_offset_of, store))
         done_before = 0 if found is None else found.done_before
-        self._feeding.begin(done_before, files.read_time)
+        self._enqueue.begin(done_before, files.read_time)
         if found is None:
             return
         self._tail = found.tail
@@ -101,10 +101,10 @@ class WheelTimers:
             "timer wheel opened: waiting=%d unread=%d read_time=%d queue_offset=%d already_out=%d "
             "cut_bytes=%d repaired_slots=%d",
             files.wheel.waiting,
-            self._feeding.unread,
+            self._enqueue.unread,
             files.read_time,
             files.queue_offset,
-            len(self.putting.out),
+            len(self.copy_writer.out),
             found.cut,
             found.rebuilt,
         )
@@ -112,9 +112,9 @@ class WheelTimers:
     def _find_what_is_out(self, now: int) -> None:
         """Only if anything was due since the checkpoint."""
         files, store = self._files, self._store
-        if not self._feeding.unread and not self._has_due(now):
+        if not self._enqueue.unread and not self._has_due(now):
             return
-        out = self.putting.out
+        out = self.copy_writer.out
         first = out.find(store, files.file.delivered_from, files.read_time, now)
         if len(out):
             files.hold(first)
@@ -145,11 +145,11 @@ class WheelTimers:
     async def feed(self) -> None:
         """Until cancelled: what is stored goes on the wheel."""
         await self._count_tail()
-        await self._feeding.run(self.putting)
+        await self._enqueue.run(self.copy_writer)
 
     async def deliver(self) -> None:
         """Until cancelled: what is due is delivered."""
-        await self._delivery.run(self.putting)
+        await self._delivery.run(self.copy_writer)
 
     async def keep_flushed(self) -> None:
         """Until cancelled: the files follow."""
@@ -185,7 +185,7 @@ class WheelTimers:
         tail, self._tail = self._tail, []
         waiting = (Due(offset, size, 0, magic) for offset, size, magic in tail)
         for batch in in_batches(waiting):
-            records = await self.putting.fetch(batch)
+            records = await self.copy_writer.fetch(batch)
             for due, record in zip(batch, records, strict=True):
                 topic = None
                 if record is not None:
@@ -198,11 +198,11 @@ class WheelTimers:
     def _measure(self) -> None:
         entered, stored, at = self._counted
         now = self.clock.current_time()
-        self._counted = self._feeding.entered, self.delivered, now
+        self._counted = self._enqueue.entered, self.delivered, now
         passed = now - at
         if passed > 0:
             self._rates = (
-                (self._feeding.entered - entered) / passed,
+                (self._enqueue.entered - entered) / passed,
                 (self.delivered - stored) / passed,
             )
 
@@ -218,12 +218,12 @@ class WheelTimers:
 
     def unread(self) -> int:
         """How many are stored and not on the wheel yet."""
-        return self._feeding.unread
+        return self._enqueue.unread
 
     def delivered_before(self) -> int:
         """All that was stored for a time before this one has been delivered. In milliseconds since 1970."""
         now = self.clock.millis()
-        if not self._feeding.unread:
+        if not self._enqueue.unread:
             self._fed = now
         elif self._sample[0] <= self._files.queue_offset:
             # What had been stored when the sample was taken is on the wheel.
@@ -270,19 +270,19 @@ class WheelTimers:
     @property
     def delivered(self) -> int:
         """Copies stored since the start."""
-        return self.putting.stored
+        return self.copy_writer.stored
 
     @property
     def lost(self) -> int:
         """Messages whose file was deleted before their time, since the start."""
-        return self._losses.lost
+        return self._expired.lost
 
     @property
     def gone(self) -> int:
         """Messages that were no longer in the log when their time came, since the start."""
-        return self.putting.gone
+        return self.copy_writer.gone
 
     @property
     def given_up(self) -> int:
         """Messages that no put may ever store, since the start."""
-        return self.putting.given_up
+        return self.copy_writer.given_up

@@ -14,9 +14,9 @@ import msgspec
 
 from trimq.base.clock import Clock
 from trimq.broker.tables.data_version import encoded_version, new_version, own_change
-from trimq.broker.tables.following import Following, Take
 from trimq.broker.tables.json_members import JsonMembers, pretty
-from trimq.broker.tables.kept import Kept
+from trimq.broker.tables.persisted_table import PersistedTable
+from trimq.broker.tables.replicated import Replicated, Take
 from trimq.codec.bodies.static_topics import (
     LogicQueueMappingItem,
     MappingsOfAll,
@@ -30,7 +30,7 @@ from trimq.remoting.contract import RemotingError
 log = logging.getLogger("trimq.broker")
 
 
-class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
+class TopicMappings(PersistedTable[TopicQueueMappingSerializeWrapper]):
     """The mapping of every static topic, by name."""
 
     def __init__(
@@ -41,7 +41,7 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
         self._broker_name = broker_name
         self._clock = clock
         self._is_slave = is_slave
-        self._following = Following("static topics")
+        self._following = Replicated("static topics")
         self._table: dict[str, TopicQueueMappingDetail] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         # Every topic whose messages need a look before they are put: the static ones, and elastic ones.

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from trimq.broker.tables.kept import read_table
+from trimq.broker.tables.persisted_table import read_table
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 
 NOT_ELASTIC_TYPES: Final = ("LITE", "PRIORITY")

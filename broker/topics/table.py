@@ -16,11 +16,11 @@ from trimq.base.clock import Clock
 from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import TOPIC_ATTRIBUTES, alter
 from trimq.broker.tables.data_version import encoded_version, new_version, own_change, page_of
-from trimq.broker.tables.following import Following, Take
 from trimq.broker.tables.json_members import JsonMembers, pretty
-from trimq.broker.tables.kept import Kept
+from trimq.broker.tables.persisted_table import PersistedTable
+from trimq.broker.tables.replicated import Replicated, Take
 from trimq.broker.topics.auto_create import AutoCreate
-from trimq.broker.topics.deletions import Deletions
+from trimq.broker.topics.deleted_topics import DeletedTopicNames
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.broker.topics.names import SYSTEM_TOPICS, is_system_topic
 from trimq.broker.topics.system import system_topics
@@ -34,8 +34,8 @@ from trimq.codec.names import (
     TRANS_CHECK_MAX_TIME_TOPIC,
     is_light,
 )
-from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import LimitReached
+from trimq.remoting.growth_limits import check_room
 
 log = logging.getLogger("trimq.broker")
 
@@ -43,7 +43,7 @@ DESCRIBED: Final = "topic=%s read=%d write=%d perm=%d order=%s attributes=%s"
 Listener = Callable[[TopicConfig], None]
 
 
-class Topics(Kept[TopicConfigSerializeWrapper]):
+class Topics(PersistedTable[TopicConfigSerializeWrapper]):
     """Every topic that may be written or read here, by name."""
 
     def __init__(
@@ -65,8 +65,8 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         is_slave = config.broker_role == SLAVE
         self.mappings = TopicMappings(directory, config.broker_name, clock, is_slave)
         # What slaves are told of.
-        self.deletions = Deletions()
-        self._following = Following("topics")
+        self.deletions = DeletedTopicNames()
+        self._following = Replicated("topics")
         # Elastic topics: how many write queues NameServers are told of, whatever the table says.
         self.partitions: dict[str, int] = {}
         # Topics that are being deleted, with their lite topics first: these get nothing more.

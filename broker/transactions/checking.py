@@ -29,7 +29,8 @@ from trimq.broker.produce.staging import Staging
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.topics.table import Topics
-from trimq.broker.transactions.copies import (
+from trimq.broker.transactions.check_requests import CheckRequest
+from trimq.broker.transactions.half_copies import (
     BadHalf,
     Copy,
     given_up,
@@ -38,7 +39,6 @@ from trimq.broker.transactions.copies import (
     real_place,
 )
 from trimq.broker.transactions.pending import HALF, Half, PendingHalves, immune_millis
-from trimq.broker.transactions.questions import Question
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm
 from trimq.codec.records.properties import parse_properties
@@ -83,7 +83,7 @@ class Case(NamedTuple):
 class Questioner(Protocol):
     """Takes questions to producers, once their records are written."""
 
-    def ask(self, question: Question) -> None: ...
+    def ask(self, question: CheckRequest) -> None: ...
 
 
 class Checking:
@@ -167,7 +167,7 @@ class Checking:
 
     def _settle(self, cases: list[Case]) -> bool:
         """Store what they become, then ask; False when the store accepts nothing."""
-        questions: list[Question] = []
+        questions: list[CheckRequest] = []
         accepts = True
         for case in cases:
             if not self._pending.has(case.half):
@@ -193,7 +193,7 @@ class Checking:
             self._questioner.ask(question)
         return accepts
 
-    def _stage(self, case: Case) -> Question | None:
+    def _stage(self, case: Case) -> CheckRequest | None:
         """What the half becomes, claimed as settled where it lay; the question about its copy."""
         half, verdict, record = case
         checks = max(half.checks, 0) + 1
@@ -204,7 +204,7 @@ class Checking:
         appended = self._store.stage(message)
         self._store.claims.add((HALF, half.offset))
         if verdict is Verdict.ASK:
-            return Question(record, properties, appended)
+            return CheckRequest(record, properties, appended)
         if verdict is Verdict.GIVE_UP:
             log.error(
                 "half message given up: topic=%s unique=%s checks=%d stored_in=%s",

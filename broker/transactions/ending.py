@@ -23,7 +23,7 @@ from trimq.broker.produce.puts import PutRefused, PutRules, PutStatus, put_statu
 from trimq.broker.produce.staging import Staging
 from trimq.broker.produce.wait_stored import wait_stored
 from trimq.broker.topics.table import Topics
-from trimq.broker.transactions.copies import (
+from trimq.broker.transactions.half_copies import (
     OP_PROPERTIES,
     BadHalf,
     HalfSays,

@@ -7,8 +7,8 @@ as it is: a second place would deliver it twice. So would one that was delivered
 import logging
 
 from trimq.broker.produce.puts import PutRefused, PutRules
-from trimq.broker.transactions.copies import BadHalf, resumed
-from trimq.broker.transactions.given_up import GivenUp
+from trimq.broker.transactions.discarded_halves import DiscardedHalves
+from trimq.broker.transactions.half_copies import BadHalf, resumed
 from trimq.broker.transactions.pending import PendingHalves, key_of
 from trimq.codec.codes import ResponseCode
 from trimq.codec.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
@@ -22,7 +22,11 @@ log = logging.getLogger("trimq.transactions")
 
 class Resuming:
     def __init__(
-        self, store: MessageStore, pending: PendingHalves, rules: PutRules, given_up: GivenUp
+        self,
+        store: MessageStore,
+        pending: PendingHalves,
+        rules: PutRules,
+        given_up: DiscardedHalves,
     ) -> None:
         self._given_up = given_up
         self._store = store

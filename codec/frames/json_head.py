@@ -15,7 +15,7 @@ from trimq.codec.errors import CodecError
 from trimq.codec.java.fastjson import loads
 from trimq.codec.java.json_scan import SMALL
 from trimq.codec.java.values import fit
-from trimq.codec.patterns import every
+from trimq.codec.regexes import every
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 

@@ -14,7 +14,7 @@ import re
 from typing import Final
 
 from trimq.codec.errors import CodecError
-from trimq.codec.patterns import every
+from trimq.codec.regexes import every
 
 DEPTH: Final = 32
 

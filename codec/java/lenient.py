@@ -20,7 +20,7 @@ import msgspec
 from trimq.codec.errors import CodecError
 from trimq.codec.java.json_scan import DEPTH, BeyondLimits
 from trimq.codec.java.lenient_texts import pieces_of, text_of
-from trimq.codec.patterns import every
+from trimq.codec.regexes import every
 
 # Blanks of fastjson2, and comments wherever one of them may be.
 _COMMENT: Final = rb"/\*" + every(rb"[^*]++|\*(?!/)") + rb"\*/|//[^\n]*+"

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from trimq.codec.errors import CodecError
-from trimq.codec.patterns import every
+from trimq.codec.regexes import every
 
 # Whole characters that need no look: no backslash, well-formed, no surrogate.
 _PLAIN: Final = (

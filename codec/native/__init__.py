@@ -8,6 +8,7 @@ try:
     from trimq.codec.native._batches import encode_batch, message_ids
     from trimq.codec.native._halves import ordinary_properties, property_values
     from trimq.codec.native._hashes import key_hashes
+    from trimq.codec.native._record_scan import skim_records
     from trimq.codec.native._sends import (
         encode_record,
         message_id,
@@ -15,13 +16,13 @@ try:
         sent_properties,
         tag_hash,
     )
-    from trimq.codec.native._skims import skim_records
 
     IN_C = True
 except ImportError:
     from trimq.codec.native.batches import encode_batch, message_ids
     from trimq.codec.native.halves import ordinary_properties, property_values
     from trimq.codec.native.hashes import key_hashes
+    from trimq.codec.native.record_scan import skim_records
     from trimq.codec.native.sends import (
         encode_record,
         message_id,
@@ -29,7 +30,6 @@ except ImportError:
         sent_properties,
         tag_hash,
     )
-    from trimq.codec.native.skims import skim_records
 
     IN_C = False
 

@@ -1,7 +1,7 @@
 /*
  * Records found and chosen: rows that say where everything lies in them.
  *
- * spark/records/listed.py does the same in Python; tests compare the two. docs/decisions/0003 says
+ * spark/records/scan_python.py does the same in Python; tests compare the two. docs/decisions/0003 says
  * why this is not Python.
  */
 #include "rows.h"

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar, cast
 
 from trimq.codec.errors import CodecError
 from trimq.codec.sql.comparisons import Equal, HasPart, OneOf, Ordered
-from trimq.codec.sql.looked import stored_name
 from trimq.codec.sql.null_logic import (
     FALSE,
     TRUE,
@@ -23,6 +22,7 @@ from trimq.codec.sql.null_logic import (
     IsNull,
     Not,
 )
+from trimq.codec.sql.property_lookup import stored_name
 from trimq.codec.sql.terms import Constant, NoNumber, Property, Term
 from trimq.codec.sql.values import DOUBLE, INTEGER, LONG, LONGEST, NUMBERS, TEXT, compare
 

@@ -7,8 +7,8 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
-from trimq.codec.sql.looked import Looked
 from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN, Condition, equal_with_null
+from trimq.codec.sql.property_lookup import PropertyLookup
 from trimq.codec.sql.terms import Term
 from trimq.codec.sql.values import compare, double_of, order_of_doubles
 
@@ -29,8 +29,8 @@ class Equal(Condition):
     def parts(self) -> list[Term]:
         return [self._left, self._right]
 
-    def truth(self, looked: Looked) -> int:
-        left, right = self._left.value(looked), self._right.value(looked)
+    def truth(self, lookup: PropertyLookup) -> int:
+        left, right = self._left.value(lookup), self._right.value(lookup)
         if left is None or right is None:
             return equal_with_null(left, right)
         return TRUE if compare(left, self._left.kind, right, self._right.kind) == 0 else FALSE
@@ -55,11 +55,11 @@ class Ordered(Condition):
     def parts(self) -> list[Term]:
         return [self._left, self._right]
 
-    def truth(self, looked: Looked) -> int:
-        left = self._left.value(looked)
+    def truth(self, lookup: PropertyLookup) -> int:
+        left = self._left.value(lookup)
         if left is None:
             return UNKNOWN
-        right = self._right.value(looked)
+        right = self._right.value(lookup)
         if right is None:
             return UNKNOWN
         if isinstance(left, str) and isinstance(right, str):
@@ -88,8 +88,8 @@ class OneOf(Condition):
     def looked_at(self) -> bytes:
         return self._name
 
-    def truth(self, looked: Looked) -> int:
-        text = looked.find(self._name)
+    def truth(self, lookup: PropertyLookup) -> int:
+        text = lookup.find(self._name)
         if text is None:
             return UNKNOWN
         return self._result if text in self._texts else TRUE - self._result
@@ -113,11 +113,11 @@ class HasPart(Condition):
     def parts(self) -> list[Term]:
         return [self._of]
 
-    def truth(self, looked: Looked) -> int:
+    def truth(self, lookup: PropertyLookup) -> int:
         part = self._part
         if not part:
             return FALSE
-        text = self._of.value(looked)
+        text = self._of.value(lookup)
         if not isinstance(text, str):
             return FALSE
         if self._where == "CONTAINS":

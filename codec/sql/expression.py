@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from trimq.codec.sql.looked import LOOK, MOST_WORK, SEARCH_SHIFT, Looked
 from trimq.codec.sql.null_logic import TRUE, Condition
+from trimq.codec.sql.property_lookup import LOOK, MOST_WORK, SEARCH_SHIFT, PropertyLookup
 from trimq.codec.sql.terms import Term
 from trimq.codec.sql.values import NotComparable
 
@@ -31,20 +31,20 @@ class Expression:
         # What asking costs beside looking up properties, in bytes looked at.
         self.cost = condition.weight * _TERM
 
-    def holds(self, looked: Looked) -> bool:
+    def holds(self, lookup: PropertyLookup) -> bool:
         """Whether it is true of the message; unknown, and an exception, are not."""
         try:
-            return self._condition.truth(looked) == TRUE
+            return self._condition.truth(lookup) == TRUE
         except NotComparable:
             return False
 
     def truth(self, properties: bytes) -> int:
         """TRUE, FALSE or UNKNOWN; NotComparable where Java's evaluation throws."""
-        return self._condition.truth(Looked(properties))
+        return self._condition.truth(PropertyLookup(properties))
 
     def matches(self, properties: bytes) -> bool:
         """Whether it is true of a message with these properties, as they are stored."""
-        return self.holds(Looked(properties))
+        return self.holds(PropertyLookup(properties))
 
     def deciding(self, most: int) -> tuple[bytes, ...] | None:
         """The names, as they are stored, of the properties whose values decide it as long as all are short.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trimq.codec.sql.looked import Looked
+from trimq.codec.sql.property_lookup import PropertyLookup
 from trimq.codec.sql.terms import Term
 from trimq.codec.sql.values import TRUTH
 
@@ -27,11 +27,11 @@ class Condition(Term):
     def __init__(self, depth: int = 1, is_constant: bool = False) -> None:
         super().__init__(TRUTH, depth, is_constant)
 
-    def truth(self, looked: Looked) -> int:
+    def truth(self, lookup: PropertyLookup) -> int:
         raise NotImplementedError
 
-    def value(self, looked: Looked) -> object:
-        truth = self.truth(looked)
+    def value(self, lookup: PropertyLookup) -> object:
+        truth = self.truth(lookup)
         return None if truth == UNKNOWN else truth == TRUE
 
 
@@ -48,7 +48,7 @@ class Fixed(Condition):
     def is_null(self) -> bool:
         return self._truth == UNKNOWN
 
-    def truth(self, looked: Looked) -> int:
+    def truth(self, lookup: PropertyLookup) -> int:
         return self._truth
 
 
@@ -66,8 +66,8 @@ class Alone(Condition):
     def looked_at(self) -> bytes:
         return self._name
 
-    def truth(self, looked: Looked) -> int:
-        return UNKNOWN if looked.find(self._name) is None else FALSE
+    def truth(self, lookup: PropertyLookup) -> int:
+        return UNKNOWN if lookup.find(self._name) is None else FALSE
 
 
 class Not(Condition):
@@ -82,8 +82,8 @@ class Not(Condition):
     def parts(self) -> list[Term]:
         return [self._of]
 
-    def truth(self, looked: Looked) -> int:
-        truth = self._of.truth(looked)
+    def truth(self, lookup: PropertyLookup) -> int:
+        truth = self._of.truth(lookup)
         return truth if truth == UNKNOWN else TRUE - truth
 
 
@@ -108,11 +108,11 @@ class Chain(Condition):
         self.depth = max(self.depth, part.depth + 1)
         self.count(part)
 
-    def truth(self, looked: Looked) -> int:
+    def truth(self, lookup: PropertyLookup) -> int:
         decisive = self._decisive
         result = TRUE - decisive
         for part in self._parts:
-            truth = part.truth(looked)
+            truth = part.truth(lookup)
             if truth == decisive:
                 return truth
             if truth == UNKNOWN:
@@ -150,8 +150,8 @@ class IsNull(Condition):
     def parts(self) -> list[Term]:
         return [self._of]
 
-    def truth(self, looked: Looked) -> int:
-        return TRUE if self._of.value(looked) is None else FALSE
+    def truth(self, lookup: PropertyLookup) -> int:
+        return TRUE if self._of.value(lookup) is None else FALSE
 
 
 def equal_with_null(left: object, right: object) -> int:

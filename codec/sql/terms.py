@@ -5,7 +5,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
-from trimq.codec.sql.looked import Looked
+from trimq.codec.sql.property_lookup import PropertyLookup
 from trimq.codec.sql.values import NOTHING, TEXT
 
 
@@ -39,7 +39,7 @@ class Term:
         """The name of the property that it looks up itself, as it is stored; empty: none."""
         return b""
 
-    def value(self, looked: Looked) -> object:
+    def value(self, lookup: PropertyLookup) -> object:
         """None when unknown."""
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class Constant(Term):
         super().__init__(kind, is_constant=is_constant)
         self.constant = constant
 
-    def value(self, looked: Looked) -> object:
+    def value(self, lookup: PropertyLookup) -> object:
         return self.constant
 
 
@@ -68,8 +68,8 @@ class Property(Term):
     def looked_at(self) -> bytes:
         return self.name
 
-    def value(self, looked: Looked) -> object:
-        return looked.find(self.name)
+    def value(self, lookup: PropertyLookup) -> object:
+        return lookup.find(self.name)
 
 
 class NoNumber(Term):
@@ -86,6 +86,6 @@ class NoNumber(Term):
     def parts(self) -> list[Term]:
         return [self._of]
 
-    def value(self, looked: Looked) -> object:
-        self._of.value(looked)
+    def value(self, lookup: PropertyLookup) -> object:
+        self._of.value(lookup)
         return None

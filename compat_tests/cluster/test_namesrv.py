@@ -24,7 +24,7 @@ from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer
 from compat_tests.servers.server import Options
 from tests.patience import until
-from trimq.broker.cluster.rivals import RivalWatch
+from trimq.broker.cluster.duplicate_brokers import DuplicateBrokers
 from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
@@ -259,7 +259,7 @@ def test_a_broker_learns_of_its_rival(
     """Whoever keeps the NameServer, and whoever the other broker is: here it is the real one."""
     field.serves("broker-a", "broker-a")
     identity = BrokerIdentity("DefaultCluster", "broker-a", 0, "127.0.0.1:1", "")
-    watch = RivalWatch(identity, BrokerConfig(compatible_with_old_name_srv=compatible))
+    watch = DuplicateBrokers(identity, BrokerConfig(compatible_with_old_name_srv=compatible))
     addr = field.addrs[number]
 
     async def look() -> None:

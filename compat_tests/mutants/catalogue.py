@@ -251,14 +251,14 @@ def _a_second_early() -> None:
 
 
 def _any_attempt() -> None:
-    from trimq.broker.pop.batches import OrderedBatches
+    from trimq.broker.pop.order_rules import OrderedBlocks
 
     def make(is_blocked: Callable[..., bool]) -> Callable[..., bool]:
         return lambda self, queue, attempt, invisible: (
             attempt is None and is_blocked(self, queue, attempt, invisible)
         )
 
-    wrap(OrderedBatches, "is_blocked", make)
+    wrap(OrderedBlocks, "is_blocked", make)
 
 
 _POP: Final = "tests/processors/pop/test_pop.py"

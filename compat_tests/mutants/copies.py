@@ -64,7 +64,7 @@ def _astray_counts() -> None:
 
 
 def _shown_before_flushed() -> None:
-    from trimq.store.appending.showing import Showing
+    from trimq.store.appending.dispatch import Dispatch
 
     def make(init: Callable[..., None]) -> Callable[..., None]:
         def wrong(self: Any, queues: Any, *, when_flushed: bool = False) -> None:
@@ -72,11 +72,11 @@ def _shown_before_flushed() -> None:
 
         return wrong
 
-    wrap(Showing, "__init__", make)
+    wrap(Dispatch, "__init__", make)
 
 
 def _unseen_offsets_again() -> None:
-    from trimq.store.appending.showing import Showing
+    from trimq.store.appending.dispatch import Dispatch
 
     def make(append: Callable[..., None]) -> Callable[..., None]:
         def wrong(self: Any, records: Any, queues: Any) -> None:
@@ -87,13 +87,13 @@ def _unseen_offsets_again() -> None:
 
         return wrong
 
-    wrap(Showing, "_append", make)
+    wrap(Dispatch, "_append", make)
 
 
 def _any_place_will_do() -> None:
-    from trimq.replication.incoming import Incoming
+    from trimq.replication.transfer_reading import TransferReader
 
-    Incoming._check = lambda self, offset, size, end: None  # type: ignore[method-assign]
+    TransferReader._check = lambda self, offset, size, end: None  # type: ignore[method-assign]
 
 
 def _nothing_is_cut() -> None:
@@ -142,8 +142,8 @@ COPIES: Final = (
         "with SYNC_FLUSH readers see what is not on the disk",
         _shown_before_flushed,
         tests=(
-            "tests/store/appending/test_showing.py::test_what_is_not_on_the_disk_is_not_seen",
-            "tests/store/following/test_copied_log.py::test_with_sync_flush_queues_follow_the_disk",
+            "tests/store/appending/test_dispatch.py::test_what_is_not_on_the_disk_is_not_seen",
+            "tests/store/slave/test_copied_log.py::test_with_sync_flush_queues_follow_the_disk",
             _POWER_LOSS,
         ),
     ),
@@ -158,7 +158,7 @@ COPIES: Final = (
         "a log that is to end earlier keeps what it has",
         _nothing_is_cut,
         tests=(
-            "tests/store/opening/test_cutting.py::test_a_copied_log_goes_on_from_there",
+            "tests/store/opening/test_truncation.py::test_a_copied_log_goes_on_from_there",
             f"{_TERMS}::test_a_master_that_was_alone_follows_the_next_one",
         ),
     ),

@@ -208,9 +208,9 @@ def _left_counts_as_read() -> None:
 
 
 def _never_back() -> None:
-    from trimq.broker.elastic.tails import Tails
+    from trimq.broker.elastic.retired_queues import RetiredQueues
 
-    wrap(Tails, "_wanted", lambda real: lambda *args: [])
+    wrap(RetiredQueues, "_wanted", lambda real: lambda *args: [])
 
 
 _ALL: Final = (

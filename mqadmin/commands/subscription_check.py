@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from trimq.admin.errors import NotFound
-from trimq.admin.groups.agreement import Dispute, GroupAgreement, GroupMember
+from trimq.admin.groups.subscription_agreement import Dispute, GroupAgreement, GroupMember
 from trimq.codec.java.moments import local_seconds
 from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.failures import FAILURES, Failed

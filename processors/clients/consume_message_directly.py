@@ -3,7 +3,7 @@
 import msgspec
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.asking import ask_consumer
+from trimq.broker.groups.client_requests import ask_consumer
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.records import sound_record

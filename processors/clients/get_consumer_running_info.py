@@ -1,6 +1,6 @@
 """GET_CONSUMER_RUNNING_INFO: what a consumer reports about itself, with its threads if asked for."""
 
-from trimq.broker.groups.asking import ask_consumer
+from trimq.broker.groups.client_requests import ask_consumer
 from trimq.broker.groups.consumers import Consumers
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader

@@ -15,7 +15,7 @@ from trimq.base.step_queue import Steps
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.joining import GroupTopics
+from trimq.broker.groups.heartbeat_checks import GroupTopics
 from trimq.broker.groups.producers import Producers
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.base import decode_request

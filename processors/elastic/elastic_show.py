@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
+from trimq.broker.elastic.description import Descriptions
 from trimq.broker.elastic.model import TopicMap
 from trimq.broker.elastic.old_producers import OldProducers
-from trimq.broker.elastic.viewing import Viewing
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.codes import OwnRequestCode, ResponseCode
@@ -25,11 +25,11 @@ class ShowElasticTopic(Processor[ElasticTopicRequestHeader]):
     header = ElasticTopicRequestHeader
 
     def __init__(
-        self, maps: States, topics: Topics, viewing: Viewing, old_producers: OldProducers
+        self, maps: States, topics: Topics, descriptions: Descriptions, old_producers: OldProducers
     ) -> None:
         self._maps = maps
         self._topics = topics
-        self._viewing = viewing
+        self._descriptions = descriptions
         self._old_producers = old_producers
 
     def handle(self, request: Request[ElasticTopicRequestHeader]) -> Response:
@@ -40,6 +40,6 @@ class ShowElasticTopic(Processor[ElasticTopicRequestHeader]):
                 ResponseCode.TOPIC_NOT_EXIST,
                 f"{name!r} is not an elastic topic of this broker; mqadmin elasticTopic create makes it one",
             )
-        view = self._viewing.view(name, state, config.read_queue_nums)
+        view = self._descriptions.view(name, state, config.read_queue_nums)
         view.old_producers = self._old_producers.of(name)
         return Response(body=encode_body(view))

@@ -7,8 +7,8 @@ The answer says that all of it is gone, which takes a while: they are deleted at
 from collections.abc import Iterable, Iterator
 
 from trimq.broker.config import BrokerConfig
+from trimq.broker.services.deletion_lists import Member, PacedWork
 from trimq.broker.services.group_deletion import GroupDeletion
-from trimq.broker.services.paced import Member, PacedWork
 from trimq.codec.bodies.base import decode_if_there
 from trimq.codec.bodies.groups import DeleteSubscriptionGroupListRequestBody
 from trimq.codec.codes import RequestCode

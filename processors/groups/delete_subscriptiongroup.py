@@ -5,7 +5,7 @@ Its %RETRY% and %DLQ% topics stay.
 
 from functools import partial
 
-from trimq.broker.services.begun import BegunWork, Work
+from trimq.broker.services.detached_work import DetachedWork, Work
 from trimq.broker.services.group_deletion import GroupDeletion
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
@@ -18,19 +18,19 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
     codes = (RequestCode.DELETE_SUBSCRIPTIONGROUP,)
     header = DeleteSubscriptionGroupRequestHeader
 
-    def __init__(self, deletion: GroupDeletion, begun: BegunWork) -> None:
+    def __init__(self, deletion: GroupDeletion, detached: DetachedWork) -> None:
         self._deletion = deletion
-        self._begun = begun
+        self._detached = detached
 
     def handle(self, request: Asked) -> Response | Later:
         group, with_offsets = request.header.group_name, request.header.clean_offset
         name = f"deletion of the group {group}, offsets: {with_offsets}"
-        work = self._begun.begin(name, self._deletion.delete(group, with_offsets))
+        work = self._detached.begin(name, self._deletion.delete(group, with_offsets))
         if work is None:
             return Response()
-        return Later(request, partial(_finish, self._begun, work), keeps_body=False)
+        return Later(request, partial(_finish, self._detached, work), keeps_body=False)
 
 
-async def _finish(begun: BegunWork, work: Work, request: Asked) -> Response:
-    await begun.wait(work)
+async def _finish(detached: DetachedWork, work: Work, request: Asked) -> Response:
+    await detached.wait(work)
     return Response()

@@ -4,7 +4,7 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.batches import OrderedBatches
+from trimq.broker.pop.order_rules import OrderedBlocks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetBrokerLiteInfoResponseBody
 from trimq.codec.codes import RequestCode
@@ -22,7 +22,7 @@ class GetBrokerLiteInfo(WholeProcessor[None]):
         metadata: LiteMetadata,
         subscriptions: LiteSubscriptions,
         events: LiteEvents,
-        batches: OrderedBatches,
+        batches: OrderedBlocks,
         offsets: ConsumerOffsets,
         store: MessageStore,
         config: StoreConfig,

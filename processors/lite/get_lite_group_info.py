@@ -3,7 +3,7 @@
 from typing import Final
 
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.lite.lags import LiteLags
+from trimq.broker.lite.consumer_lag import LiteConsumerLag
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody
@@ -23,7 +23,11 @@ class GetLiteGroupInfo(WholeProcessor[GetLiteGroupInfoRequestHeader]):
     header = GetLiteGroupInfoRequestHeader
 
     def __init__(
-        self, metadata: LiteMetadata, lags: LiteLags, offsets: ConsumerOffsets, store: MessageStore
+        self,
+        metadata: LiteMetadata,
+        lags: LiteConsumerLag,
+        offsets: ConsumerOffsets,
+        store: MessageStore,
     ) -> None:
         self._metadata = metadata
         self._lags = lags

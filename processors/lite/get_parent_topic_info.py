@@ -1,6 +1,6 @@
 """GET_PARENT_TOPIC_INFO: how many lite topics a topic has, how long they live, and who reads them."""
 
-from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.lite.metadata import LiteMetadata, lifetime
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetParentTopicInfoResponseBody
@@ -15,7 +15,7 @@ class GetParentTopicInfo(WholeProcessor[GetParentTopicInfoRequestHeader]):
     codes = (RequestCode.GET_PARENT_TOPIC_INFO,)
     header = GetParentTopicInfoRequestHeader
 
-    def __init__(self, metadata: LiteMetadata, life: LiteLife, store: MessageStore) -> None:
+    def __init__(self, metadata: LiteMetadata, life: LiteLifecycle, store: MessageStore) -> None:
         self._metadata = metadata
         self._life = life
         self._store = store

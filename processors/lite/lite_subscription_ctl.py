@@ -11,9 +11,9 @@ from trimq.broker.lite.registry import (
     OptionWithoutType,
     QuotaExceeded,
 )
+from trimq.broker.lite.request_order import RequestOrder
 from trimq.broker.lite.sharding import LiteSharding
-from trimq.broker.lite.telling import LiteClients
-from trimq.broker.lite.turns import Turns
+from trimq.broker.lite.unsubscribe_notices import UnsubscribeNotices
 from trimq.broker.steps import in_steps
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
@@ -41,13 +41,13 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
         metadata: LiteMetadata,
         subscriptions: LiteSubscriptions,
         sharding: LiteSharding,
-        clients: LiteClients,
+        clients: UnsubscribeNotices,
     ) -> None:
         self._metadata = metadata
         self._subscriptions = subscriptions
         self._sharding = sharding
         self._clients = clients
-        self._turns = Turns()
+        self._order = RequestOrder()
 
     def handle(self, request: Asked) -> Response | Later:
         if not request.body:
@@ -61,12 +61,12 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
                 ResponseCode.ILLEGAL_OPERATION, "LiteSubscriptionCtlRequestBody is empty."
             )
         entries = body.subscription_set
-        return Later(request, partial(self._in_turn, self._turns.number(), entries))
+        return Later(request, partial(self._in_turn, self._order.number(), entries))
 
     async def _in_turn(
         self, number: int, entries: list[LiteSubscriptionDTO], request: Asked
     ) -> Response:
-        async with self._turns.turn(number, [entry.client_id or "" for entry in entries]):
+        async with self._order.turn(number, [entry.client_id or "" for entry in entries]):
             return await self._change(entries, request)
 
     async def _change(self, entries: list[LiteSubscriptionDTO], request: Asked) -> Response:

@@ -4,7 +4,7 @@ from functools import partial
 
 import trio
 
-from trimq.broker.lite.asking import LiteChecks
+from trimq.broker.lite.checks import LiteChecks
 from trimq.broker.lite.popping import ColdLite, LitePop, LitePopping
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.lite import PopLiteMessageRequestHeader, PopLiteMessageResponseHeader

@@ -7,7 +7,7 @@ from trimq.codec.headers.offsets import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
 )
-from trimq.processors._queue_questions import QueueProcessor
+from trimq.processors._queue_requests import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 

@@ -4,7 +4,7 @@ from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
-from trimq.processors._queue_questions import QueueProcessor
+from trimq.processors._queue_requests import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 

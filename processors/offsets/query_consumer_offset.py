@@ -13,7 +13,7 @@ from trimq.codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     QueryConsumerOffsetResponseHeader,
 )
-from trimq.processors._queue_questions import QueueProcessor
+from trimq.processors._queue_requests import QueueProcessor
 from trimq.remoting.contract import RemotingError, Request, Response
 
 

@@ -11,7 +11,7 @@ from trimq.codec.headers.offsets import (
     SearchOffsetResponseHeader,
 )
 from trimq.codec.names import lite_queue
-from trimq.processors._queue_questions import QueueProcessor
+from trimq.processors._queue_requests import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 

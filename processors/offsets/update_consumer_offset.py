@@ -9,9 +9,9 @@ from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_hea
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from trimq.processors._queue_questions import QueueProcessor
-from trimq.remoting.allowance import check_room
+from trimq.processors._queue_requests import QueueProcessor
 from trimq.remoting.contract import RemotingError, Request, Response
+from trimq.remoting.growth_limits import check_room
 
 log = logging.getLogger("trimq.broker")
 

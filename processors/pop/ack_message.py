@@ -1,7 +1,7 @@
 """ACK_MESSAGE (200051): a popped message was consumed."""
 
-from trimq.broker.lite.acking import LiteAcking, is_lite
-from trimq.broker.pop.acking import Acking
+from trimq.broker.lite.acknowledgements import LiteAcknowledgements, is_lite
+from trimq.broker.pop.acknowledgements import Acknowledgements
 from trimq.broker.produce.puts import PutRefused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.fast_pop import AckHeader, decode_ack
@@ -15,7 +15,7 @@ class AckMessage(Processor[AckHeader]):
     joins_rounds = True
     header = AckMessageRequestHeader
 
-    def __init__(self, acking: Acking, lite: LiteAcking) -> None:
+    def __init__(self, acking: Acknowledgements, lite: LiteAcknowledgements) -> None:
         self._acking = acking
         self._lite = lite
 

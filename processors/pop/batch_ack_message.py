@@ -1,6 +1,6 @@
 """BATCH_ACK_MESSAGE (200151): popped messages of any checkpoints were consumed."""
 
-from trimq.broker.pop.acking import Acking
+from trimq.broker.pop.acknowledgements import Acknowledgements
 from trimq.broker.produce.puts import PutRefused
 from trimq.codec.bodies.pop import decode_batch_ack
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -14,7 +14,7 @@ class BatchAckMessage(Processor[Header]):
     codes = (RequestCode.BATCH_ACK_MESSAGE,)
     joins_rounds = True
 
-    def __init__(self, acking: Acking) -> None:
+    def __init__(self, acking: Acknowledgements) -> None:
         self._acking = acking
 
     def handle(self, request: Request[Header]) -> Response:

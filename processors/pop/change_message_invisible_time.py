@@ -1,7 +1,7 @@
 """CHANGE_MESSAGE_INVISIBLETIME (200053): a popped message shall come again at another time."""
 
-from trimq.broker.lite.acking import LiteAcking, is_lite
-from trimq.broker.pop.acking import Acking
+from trimq.broker.lite.acknowledgements import LiteAcknowledgements, is_lite
+from trimq.broker.pop.acknowledgements import Acknowledgements
 from trimq.broker.pop.orderly import Changed
 from trimq.broker.produce.puts import PutRefused
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -19,7 +19,7 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
     shows_no_fields = True
     header = ChangeInvisibleTimeRequestHeader
 
-    def __init__(self, acking: Acking, lite: LiteAcking) -> None:
+    def __init__(self, acking: Acknowledgements, lite: LiteAcknowledgements) -> None:
         self._acking = acking
         self._lite = lite
 

@@ -4,11 +4,11 @@ import random
 from functools import partial
 
 from trimq.base.clock import Clock
-from trimq.broker.lite.news import LiteNews
-from trimq.broker.pop.asking import PopChecks, Wanted
-from trimq.broker.pop.looking import Looking
+from trimq.broker.lite.notification import LiteNotification
+from trimq.broker.pop.checks import PopChecks, Wanted
+from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.peek import Peek
 from trimq.broker.pop.selection import DRAWN_FROM
-from trimq.broker.pop.waiting import PopWaits, Waited, time_left
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader
 from trimq.codec.names import REMARK_LEFT
@@ -23,10 +23,15 @@ class Notification(Processor[NotificationRequestHeader]):
     header = NotificationRequestHeader
 
     def __init__(
-        self, checks: PopChecks, looking: Looking, waits: PopWaits, lite: LiteNews, clock: Clock
+        self,
+        checks: PopChecks,
+        peek: Peek,
+        waits: PopLongPolling,
+        lite: LiteNotification,
+        clock: Clock,
     ) -> None:
         self._checks = checks
-        self._looking = looking
+        self._peek = peek
         self._waits = waits
         self._lite = lite
         self._clock = clock
@@ -93,7 +98,7 @@ class Notification(Processor[NotificationRequestHeader]):
             # Lite topics have no retry topic.
             return self._lite.has_any(header.client_id)
         # Nobody has to be unable to guess it.
-        return self._looking.has_message(header, wanted, random.randrange(DRAWN_FROM))
+        return self._peek.has_message(header, wanted, random.randrange(DRAWN_FROM))
 
     def _left(self, header: NotificationRequestHeader) -> int:
         """Milliseconds until it is answered in any case."""

@@ -3,11 +3,11 @@
 import random
 from functools import partial
 
-from trimq.broker.figures.traffic import Traffic
-from trimq.broker.pop.asking import PopChecks
-from trimq.broker.pop.looking import Looking, Peeked
+from trimq.broker.pop.checks import PopChecks
+from trimq.broker.pop.peek import Peek, PeekResult
 from trimq.broker.pop.selection import DRAWN_FROM
 from trimq.broker.records import load_cold
+from trimq.broker.stats.traffic import Traffic
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PeekMessageRequestHeader, PopMessageResponseHeader
 from trimq.remoting.contract import Body, Later, Processor, RemotingError, Request, Response
@@ -23,10 +23,10 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
     header = PeekMessageRequestHeader
 
     def __init__(
-        self, checks: PopChecks, looking: Looking, store: MessageStore, traffic: Traffic
+        self, checks: PopChecks, peek: Peek, store: MessageStore, traffic: Traffic
     ) -> None:
         self._checks = checks
-        self._looking = looking
+        self._peek = peek
         self._store = store
         self._traffic = traffic
 
@@ -42,7 +42,7 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
         if header.max_msg_nums < 0:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is below 0")
         # Nobody has to be unable to guess it.
-        found = self._looking.peek(header, random.randrange(DRAWN_FROM))
+        found = self._peek.peek(header, random.randrange(DRAWN_FROM))
         if not found.messages:
             code = ResponseCode.PULL_NOT_FOUND
             return Response(code, "NO_MESSAGE_IN_QUEUE", _header(found.rest))
@@ -53,7 +53,7 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
             return Later(request, partial(self._from_disk, found), keeps_body=False)
         return _answer(found, body)
 
-    async def _from_disk(self, found: Peeked, _: Asked) -> Response:
+    async def _from_disk(self, found: PeekResult, _: Asked) -> Response:
         try:
             return _answer(found, await load_cold(self._store, found.extents))
         except MessagesGone:
@@ -65,7 +65,7 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
             ) from None
 
 
-def _answer(found: Peeked, body: Body) -> Response:
+def _answer(found: PeekResult, body: Body) -> Response:
     return Response(ResponseCode.SUCCESS, "FOUND", _header(found.rest), body=body)
 
 

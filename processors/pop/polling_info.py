@@ -1,7 +1,7 @@
 """POLLING_INFO (200055): how many pops wait for a queue's messages, or for those of all queues (-1)."""
 
-from trimq.broker.pop.asking import PopChecks
-from trimq.broker.pop.waiting import PopWaits
+from trimq.broker.pop.checks import PopChecks
+from trimq.broker.pop.long_polling import PopLongPolling
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader
 from trimq.codec.names import REMARK_LEFT
@@ -13,7 +13,7 @@ class PollingInfo(Processor[PollingInfoRequestHeader]):
     shows_no_fields = True
     header = PollingInfoRequestHeader
 
-    def __init__(self, checks: PopChecks, waits: PopWaits) -> None:
+    def __init__(self, checks: PopChecks, waits: PopLongPolling) -> None:
         self._checks = checks
         self._waits = waits
 

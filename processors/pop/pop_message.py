@@ -4,8 +4,8 @@ from functools import partial
 
 import trio
 
-from trimq.broker.pop.found import Pop
 from trimq.broker.pop.popping import LookedAt, Popping
+from trimq.broker.pop.result import PopResult
 from trimq.broker.produce.receive_end import write_receive
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.fast_pop import PopHeader, decode_pop, encode_pop_response
@@ -57,7 +57,7 @@ class PopMessage(Processor[PopHeader]):
         pop = popping.begin(header, request.peer, wanted)
         return await self._finish(pop, popping.look(pop), request)
 
-    async def _finish(self, pop: Pop, cold: LookedAt | None, request: Asked) -> Response:
+    async def _finish(self, pop: PopResult, cold: LookedAt | None, request: Asked) -> Response:
         """Its receive has ended: what is staged here is written here."""
         popping = self._popping
         while True:
@@ -91,7 +91,7 @@ class PopMessage(Processor[PopHeader]):
             pop = popping.begin(pop.header, pop.peer, pop.wanted)
             cold = popping.look(pop)
 
-    def _answer(self, pop: Pop, code: ResponseCode) -> Response:
+    def _answer(self, pop: PopResult, code: ResponseCode) -> Response:
         found = code is ResponseCode.SUCCESS
         header, places = pop.header, pop.places
         fields = encode_pop_response(

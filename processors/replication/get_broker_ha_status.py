@@ -1,6 +1,6 @@
 """GET_BROKER_HA_STATUS: who copies this broker's log, or whose log it copies."""
 
-from trimq.broker.figures.replicas import Replicas
+from trimq.broker.stats.replicas import Replicas
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.codes import RequestCode
 from trimq.remoting.contract import Processor, Request, Response

@@ -1,6 +1,6 @@
 """GET_TIMER_CHECK_POINT (60): how far the timer wheel has got, for slaves (SlaveSynchronize)."""
 
-from trimq.broker.timers.contract import Timers
+from trimq.broker.timers.interface import Timers
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
 

@@ -1,6 +1,6 @@
 """GET_TIMER_METRICS (61): how many messages of each topic wait on the wheel, for slaves (SlaveSynchronize)."""
 
-from trimq.broker.timers.contract import Timers
+from trimq.broker.timers.interface import Timers
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.processors._steps import WholeProcessor
 from trimq.remoting.contract import RemotingError, Request, Response

@@ -6,7 +6,7 @@ anyway, and an error when that was stopped, since it asks RocksDB where to go on
 
 from typing import Final
 
-from trimq.broker.timers.contract import Timers
+from trimq.broker.timers.interface import Timers
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.brokers import SwitchTimerEngineRequestHeader
 from trimq.remoting.contract import Processor, RemotingError, Request, Response

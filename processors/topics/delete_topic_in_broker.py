@@ -6,7 +6,7 @@ The answer says that all of it is gone. Whoever does not wait that long asks aga
 from functools import partial
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.services.begun import BegunWork, Work
+from trimq.broker.services.detached_work import DetachedWork, Work
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.topics.checks import check_not_system
 from trimq.broker.topics.table import Topics
@@ -20,12 +20,12 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
     header = DeleteTopicRequestHeader
 
     def __init__(
-        self, config: BrokerConfig, topics: Topics, deletion: TopicDeletion, begun: BegunWork
+        self, config: BrokerConfig, topics: Topics, deletion: TopicDeletion, detached: DetachedWork
     ) -> None:
         self._config = config
         self._topics = topics
         self._deletion = deletion
-        self._begun = begun
+        self._detached = detached
 
     def decode_header(self, ext_fields: dict[str, str]) -> DeleteTopicRequestHeader:
         """A missing topic counts as a blank one."""
@@ -36,14 +36,14 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         if not topic.strip():
             raise RemotingError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
         check_not_system(self._config, self._topics, topic)
-        work = self._begun.begin(f"deletion of the topic {topic}", self._deletion.delete(topic))
+        work = self._detached.begin(f"deletion of the topic {topic}", self._deletion.delete(topic))
         if work is None:
             return Response()
-        return Later(request, partial(_finish, self._begun, work), keeps_body=False)
+        return Later(request, partial(_finish, self._detached, work), keeps_body=False)
 
 
 async def _finish(
-    begun: BegunWork, work: Work, request: Request[DeleteTopicRequestHeader]
+    detached: DetachedWork, work: Work, request: Request[DeleteTopicRequestHeader]
 ) -> Response:
-    await begun.wait(work)
+    await detached.wait(work)
     return Response()

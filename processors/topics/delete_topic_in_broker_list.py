@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.services.paced import Member, PacedWork
+from trimq.broker.services.deletion_lists import Member, PacedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.steps import Steps
 from trimq.broker.topics.checks import check_not_system

@@ -1,7 +1,7 @@
 """GET_TOPIC_STATS_INFO: first and next offset of each queue, and when it was last written to."""
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.figures.stats import BrokerStats
+from trimq.broker.stats.broker_stats import BrokerStats
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.locks import MessageQueue

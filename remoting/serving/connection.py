@@ -30,14 +30,20 @@ from trimq.remoting.exchange import Response
 from trimq.remoting.peer import Body, Peer
 from trimq.remoting.serving.durable_replies import ParkedReplies
 from trimq.remoting.serving.long_work import LongWork
-from trimq.remoting.serving.questions import Questions
+from trimq.remoting.serving.outgoing_requests import OutgoingRequests
+from trimq.remoting.serving.receive_frames import (
+    Reply,
+    Turn,
+    WaitingRequest,
+    body_size,
+    encode_request,
+)
 from trimq.remoting.serving.receiving import PolledReceiving, Receiving
 from trimq.remoting.serving.shared import Shared
-from trimq.remoting.serving.turn import Reply, Turn, WaitingRequest, body_size, encode_request
 from trimq.remoting.wire.outbox import Outbox
 from trimq.remoting.wire.poller import Poller
 from trimq.remoting.wire.streams import SocketWire, Wire
-from trimq.remoting.wire.unfinished import FrameWatch
+from trimq.remoting.wire.unfinished_frames import FrameWatch
 
 log = logging.getLogger("trimq.remoting")
 
@@ -87,7 +93,7 @@ class Connection(Peer):
         self._serving = trio.CancelScope()
         self._waiting: trio.Nursery | None = None
         self._waiting_count = 0
-        self._questions = Questions()
+        self._questions = OutgoingRequests()
         self._reason = ""
         self._watch = FrameWatch()
         self._idle_since = trio.current_time()
@@ -279,10 +285,10 @@ class Connection(Peer):
 
     async def _finish(self, turn: Turn, must_wait: bool) -> None:
         """Send the replies, and take the remaining turns."""
-        holdback = self._shared.dispatcher.holdback
+        held_replies = self._shared.dispatcher.held_replies
         while True:
-            if must_wait and holdback is not None:
-                await holdback.passed()
+            if must_wait and held_replies is not None:
+                await held_replies.passed()
             self._end_turn(turn)
             if not turn.more:
                 return
@@ -327,9 +333,9 @@ class Connection(Peer):
             await self._outbox.room()
             response = await self._shared.dispatcher.finish(waiting.later)
             term = 0 if self._parked is None else self._parked.term
-            holdback = self._shared.dispatcher.holdback
-            if holdback is not None and holdback.is_behind():
-                await holdback.passed()
+            held_replies = self._shared.dispatcher.held_replies
+            if held_replies is not None and held_replies.is_behind():
+                await held_replies.passed()
         finally:
             self._waiting_count -= 1
             self._shared.counters.waiting -= 1

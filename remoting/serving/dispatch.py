@@ -17,7 +17,7 @@ from trimq.remoting.contract import Processor
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.errors import FeatureMissing, LimitReached, RemotingError
 from trimq.remoting.exchange import Later, Request, Response
-from trimq.remoting.holdback import Holdback
+from trimq.remoting.held_replies import HeldReplies
 from trimq.remoting.peer import Peer
 from trimq.remoting.serving.request_log import RequestLog, request_name
 
@@ -49,7 +49,7 @@ class Dispatcher:
     """The table of request codes.
 
     `end_of_receive` runs once after the frames of one receive were handled and before their replies
-    leave; `holdback` may make them wait. `on_request(request code, response code)` is called for
+    leave; `held_replies` may make them wait. `on_request(request code, response code)` is called for
     every answered request, `request_log` of each when it wants to know.
     """
 
@@ -60,7 +60,7 @@ class Dispatcher:
         "_watched",
         "apart",
         "counters",
-        "holdback",
+        "held_replies",
         "request_log",
     )
 
@@ -70,7 +70,7 @@ class Dispatcher:
         end_of_receive: Callable[[], None] = _nothing,
         on_request: Callable[[int, int], None] | None = None,
         counters: RemotingCounters | None = None,
-        holdback: Holdback | None = None,
+        held_replies: HeldReplies | None = None,
         request_log: RequestLog | None = None,
     ) -> None:
         self._routes: dict[int, Route] = {}
@@ -87,7 +87,7 @@ class Dispatcher:
         # Requests of this receive that come less often than messages, and may cost more.
         self.apart: int = 0
         self.request_log: RequestLog = RequestLog() if request_log is None else request_log
-        self.holdback = holdback
+        self.held_replies = held_replies
         self.counters: RemotingCounters = RemotingCounters() if counters is None else counters
 
     @property

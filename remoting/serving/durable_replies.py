@@ -11,7 +11,7 @@ from collections.abc import Callable
 import trio
 
 from trimq.remoting.gate import Awaited
-from trimq.remoting.serving.turn import Reply
+from trimq.remoting.serving.receive_frames import Reply
 from trimq.remoting.wire.outbox import Outbox
 
 # What a parked reply counts towards the outbox's bound; its exact size is known only when it is

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 import trio
 
 from trimq.base.step_queue import StepQueue, Steps
-from trimq.remoting.memory import Share
+from trimq.remoting.memory_budget import Share
 from trimq.remoting.serving.receiving import Receiving
 from trimq.remoting.wire.outbox import Outbox
 

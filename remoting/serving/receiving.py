@@ -10,16 +10,16 @@ from typing import Final
 
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.remoting.counters import RemotingCounters
-from trimq.remoting.memory import Share
+from trimq.remoting.memory_budget import Share
 from trimq.remoting.peer import Peer
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.durable_replies import ParkedReplies
-from trimq.remoting.serving.round import Round
+from trimq.remoting.serving.receive_frames import Reply, Turn, begin_turn, encode_replies, take_turn
+from trimq.remoting.serving.receive_round import ReceiveRound
 from trimq.remoting.serving.shared import Shared
-from trimq.remoting.serving.turn import Reply, Turn, begin_turn, encode_replies, take_turn
 from trimq.remoting.wire.outbox import Outbox
 from trimq.remoting.wire.streams import SocketWire
-from trimq.remoting.wire.unfinished import SMALL
+from trimq.remoting.wire.unfinished_frames import SMALL
 
 _SMALL: Final[int] = SMALL
 
@@ -101,8 +101,8 @@ class Receiving:
 
     def must_wait(self) -> bool:
         """Whether the replies have to wait."""
-        holdback = self._dispatcher.holdback
-        return holdback is not None and holdback.wanted
+        held_replies = self._dispatcher.held_replies
+        return held_replies is not None and held_replies.wanted
 
     def reply(self, turn: Turn) -> None:
         """Send the replies, but for those that are parked."""
@@ -137,7 +137,7 @@ class PolledReceiving:
     def __init__(
         self,
         receiving: Receiving,
-        together: Round,
+        together: ReceiveRound,
         wire: SocketWire,
         outbox: Outbox,
         see_to: Callable[[Turn | None, bool], None],

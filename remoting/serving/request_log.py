@@ -7,8 +7,8 @@ from typing import Final
 from trimq.codec.codes import OwnRequestCode, RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.remoting.exchange import Response
+from trimq.remoting.log_throttle import LogThrottle
 from trimq.remoting.peer import Peer
-from trimq.remoting.sparingly import Sparingly
 
 log = logging.getLogger("trimq.remoting")
 
@@ -26,12 +26,12 @@ class RequestLog:
     `why_not` has, by request code, why nothing answers it: the missing feature.
     """
 
-    __slots__ = ("_sparingly", "_why_not", "listener")
+    __slots__ = ("_throttle", "_why_not", "listener")
 
     def __init__(self, listener: str = "server", why_not: Mapping[int, str] | None = None) -> None:
         self.listener = listener
         self._why_not = {} if why_not is None else why_not
-        self._sparingly = Sparingly()
+        self._throttle = LogThrottle()
 
     @property
     def on(self) -> bool:
@@ -60,7 +60,7 @@ class RequestLog:
 
     def missing(self, reason: str, code: int, peer: Peer) -> None:
         """A request that was refused because of a feature that is off or missing."""
-        times = self._sparingly.times((reason, code))
+        times = self._throttle.times((reason, code))
         if times:
             log.warning(
                 "request refused: reason=%s request=%s code=%d peer=%s times=%d on=%s",
@@ -75,7 +75,7 @@ class RequestLog:
     def unread(self, error: CodecError, peer: Peer) -> None:
         """A request whose header was not read."""
         address = peer.remote_addr.rpartition(":")[0]
-        times = self._sparingly.times((type(error), address))
+        times = self._throttle.times((type(error), address))
         if times:
             log.warning(
                 "request refused peer=%s reason=%s times=%d on=%s",

@@ -15,13 +15,13 @@ from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
 from trimq.remoting.resources import Resources
+from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.connection import Connection
 from trimq.remoting.serving.dispatch import Dispatcher
-from trimq.remoting.serving.doorkeeper import Doorkeeper
 from trimq.remoting.serving.shared import Shared
 from trimq.remoting.tls.contexts import TlsRefused
+from trimq.remoting.wire.file_sender import FileSender
 from trimq.remoting.wire.handshake import ServerTls, first_byte
-from trimq.remoting.wire.lane import Lane
 from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.proxy_protocol import (
     FIRST_BYTES,
@@ -57,21 +57,21 @@ class Server:
         gates: tuple[Awaited, ...] = (),
         limits: Limits | None = None,
         balancers: Networks = (),
-        doorkeeper: Doorkeeper | None = None,
+        admission: ConnectionAdmission | None = None,
         resources: Resources | None = None,
     ) -> None:
         """`gates`: what replies with `durable_at` wait for.
 
         `balancers` are trusted when they say whose connection they forward.
 
-        `doorkeeper` is for servers that count their connections together, `resources` for all of a process.
+        `admission` is for servers that count their connections together, `resources` for all of a process.
         """
         self._limits = Limits() if limits is None else limits
         self._shared = Shared(dispatcher, self._limits, gates, listener, resources=resources)
         self._tls = ServerTls() if tls is None else tls
         self._balancers = balancers
         self._connections: set[Connection] = set()
-        self.door = doorkeeper or Doorkeeper(self._limits, dispatcher.counters, balancers)
+        self.door = admission or ConnectionAdmission(self._limits, dispatcher.counters, balancers)
         # Since the last line about them.
         self._opened = self._closed = 0
 
@@ -98,7 +98,7 @@ class Server:
         stopping = trio.Event()
         poller = Poller(self._shared.round.end) if AVAILABLE else None
         self._shared.poller = poller
-        lane = self._shared.lane = Lane() if Lane.available else None
+        lane = self._shared.lane = FileSender() if FileSender.available else None
         try:
             await self._serve(sockets, stopping, poller, task_status)
         finally:

@@ -6,10 +6,10 @@ from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
 from trimq.remoting.resources import Resources
 from trimq.remoting.serving.dispatch import Dispatcher
-from trimq.remoting.serving.round import Round
-from trimq.remoting.wire.lane import Lane
+from trimq.remoting.serving.receive_round import ReceiveRound
+from trimq.remoting.wire.file_sender import FileSender
 from trimq.remoting.wire.poller import Poller
-from trimq.remoting.wire.unfinished import Unfinished
+from trimq.remoting.wire.unfinished_frames import UnfinishedFrames
 
 
 class Shared:
@@ -48,7 +48,7 @@ class Shared:
         self.counters = dispatcher.counters
         self.resources = Resources() if resources is None else resources
         memory = self.resources.memory
-        self.unfinished = Unfinished(memory.part(limits.unfinished_limit), self.counters)
+        self.unfinished = UnfinishedFrames(memory.part(limits.unfinished_limit), self.counters)
         self.waiting_bytes_limit = memory.part(limits.waiting_bytes_limit)
         # For log lines: one process may listen as a broker and as a NameServer.
         self.listener_name = dispatcher.request_log.listener
@@ -59,9 +59,9 @@ class Shared:
         # Reads the plain sockets of a server; without it each connection has a reading task.
         self.poller: Poller | None = None
         # What the poller's sockets bring at the same time.
-        self.round = Round(dispatcher)
+        self.round = ReceiveRound(dispatcher)
         # Sends what lies in files on plain sockets; without it everything is read first.
-        self.lane: Lane | None = None
+        self.lane: FileSender | None = None
 
     def limit_of_waiting(self, count: int, size: int) -> str | None:
         """The setting that forbids a connection with `count` waiting requests another one of that size, if any does."""

@@ -15,9 +15,9 @@ import trio
 
 from trimq.base.file_body import FileBody
 from trimq.remoting.counters import RemotingCounters
-from trimq.remoting.memory import Share
+from trimq.remoting.memory_budget import Share
 from trimq.remoting.peer import Buffer
-from trimq.remoting.wire.lane import Lane, Mailing
+from trimq.remoting.wire.file_sender import FileSender, Mailing
 from trimq.remoting.wire.streams import Wire, remove
 
 log = logging.getLogger("trimq.remoting")
@@ -51,7 +51,7 @@ class Outbox:
         limit: int,
         counters: RemotingCounters,
         on_broken: Callable[[str], None],
-        lane: Lane | None = None,
+        lane: FileSender | None = None,
         share: Share | None = None,
     ) -> None:
         """`share`: of the memory for all connections."""

@@ -15,9 +15,9 @@ from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_topic
 from trimq.spark.options.parsing import Connection, Expression, ReadOptions
 from trimq.spark.options.positions import QueueKey
-from trimq.spark.planning.asking import Askers, Question, answered
-from trimq.spark.planning.looking import Glance
+from trimq.spark.planning.queue_discovery import QueueDiscovery
 from trimq.spark.planning.routes import NoNameServer, Routes
+from trimq.spark.planning.server_requests import Question, ServerRequests, answered
 from trimq.spark.planning.views import View
 from trimq.spark.queues import QueueEnds
 from trimq.spark.reading.outages import Away, patiently
@@ -29,8 +29,8 @@ class Cluster:
     """Asks servers; keeps its connections, and keeps the routes while no NameServer answers."""
 
     def __init__(self, connection: Connection) -> None:
-        self.askers = Askers(connection)
-        self._routes = Routes(connection.name_servers, self.askers)
+        self.server_requests = ServerRequests(connection)
+        self._routes = Routes(connection.name_servers, self.server_requests)
         self._matching: list[str] | None = None
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class Cluster:
 
     def close(self) -> None:
         """End every connection."""
-        self.askers.close()
+        self.server_requests.close()
 
     def topics(self, options: ReadOptions) -> list[str]:
         """The topics that are listed, or those that exist now and match the pattern.
@@ -96,12 +96,12 @@ class Cluster:
         expected = set(known)
         names = dict.fromkeys([*topics, *(key[0] for key in expected)])
         routes = self._routes.of(names)
-        glance = Glance(self.askers, routes)
-        glance.ask()
-        missing = expected - glance.view.bounds.keys()
+        discovery = QueueDiscovery(self.server_requests, routes)
+        discovery.ask()
+        missing = expected - discovery.view.bounds.keys()
         if missing:
-            glance.find(missing, self._routes)
-        view = glance.view
+            discovery.find(missing, self._routes)
+        view = discovery.view
         there = {key[0] for key in view.bounds} | {key[0] for key in expected}
         for topic in listed:
             if topic not in routes and topic not in there:
@@ -110,7 +110,7 @@ class Cluster:
                     raise SparkSourceError(f"topic {topic!r} {denied}")
                 text = f"does not exist: {self._routes.name_servers} knows no broker that has it"
                 view.away[f"topic {topic!r}"] = text
-            elif topic not in there and (why := glance.deleted_from(topic)):
+            elif topic not in there and (why := discovery.deleted_from(topic)):
                 view.away[f"topic {topic!r}"] = why
         return view
 
@@ -132,7 +132,7 @@ class Cluster:
             questions[addr].append(
                 Question(RequestCode.CHECK_CLIENT_CONFIG, body=encode_body(body))
             )
-        for addr, answers in self.askers.ask_all(questions).items():
+        for addr, answers in self.server_requests.ask_all(questions).items():
             for answer in answered(answers):
                 if answer.code != ResponseCode.SUCCESS:
                     remark = " ".join((answer.remark or "").split())

@@ -39,7 +39,7 @@ def _at_times(
 ) -> Offsets:
     times = {key: millis for key in bounds if (millis := position.time_of(key)) is not None}
     full = {key: at for key, at in times.items() if bounds[key].next > bounds[key].first}
-    places = search(cluster.askers, full, bounds)
+    places = search(cluster.server_requests, full, bounds)
     found: Offsets = {}
     for key, at in bounds.items():
         if key in times:
@@ -50,7 +50,7 @@ def _at_times(
         # A queue without messages has been read, whatever time is wanted: topics that are made on the first send mostly
         # have some.
         late = [key for key in full if found[key] == bounds[key].next]
-        _check_late(ends(cluster.askers, late, bounds), times, bounds)
+        _check_late(ends(cluster.server_requests, late, bounds), times, bounds)
     return found
 
 

@@ -24,7 +24,7 @@ from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.planning.asking import Askers, Question
+from trimq.spark.planning.server_requests import Question, ServerRequests
 
 log: Final = logging.getLogger("trimq.spark")
 
@@ -45,11 +45,14 @@ class Routes:
     """Asks NameServers; keeps the routes that it learnt."""
 
     def __init__(
-        self, name_servers: str, askers: Askers, now: Callable[[], float] = time.monotonic
+        self,
+        name_servers: str,
+        server_requests: ServerRequests,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name_servers = name_servers
         self._addrs = list(name_server_list(name_servers))
-        self._askers = askers
+        self._server_requests = server_requests
         self._now = now
         self._failed: dict[str, float] = {}
         self._kept: dict[str, TopicRouteData] = {}
@@ -125,7 +128,7 @@ class Routes:
 
     def _ask(self, addr: str, questions: Sequence[Question]) -> list[RemotingCommand] | None:
         try:
-            answers = self._askers.ask(addr, questions)
+            answers = self._server_requests.ask(addr, questions)
         except TransportError as error:
             self._failed[addr] = self._now()
             self._error = error

@@ -15,12 +15,14 @@ from trimq.codec.headers.offsets import (
     SearchOffsetResponseHeader,
 )
 from trimq.spark.options.positions import Offsets, QueueKey
-from trimq.spark.planning.asking import Askers, Question, answered
+from trimq.spark.planning.server_requests import Question, ServerRequests, answered
 from trimq.spark.queues import QueueEnds
 
 
 def search(
-    askers: Askers, times: Mapping[QueueKey, int], bounds: Mapping[QueueKey, QueueEnds]
+    server_requests: ServerRequests,
+    times: Mapping[QueueKey, int],
+    bounds: Mapping[QueueKey, QueueEnds],
 ) -> Offsets:
     """The first message of each queue stored at or after its time, as brokers report it.
 
@@ -31,20 +33,22 @@ def search(
         return SearchOffsetRequestHeader(topic=key[0], queue_id=key[2], timestamp=times[key])
 
     code = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
-    replies = _replies(askers, code, header, times, bounds)
+    replies = _replies(server_requests, code, header, times, bounds)
     return {
         key: decode_header(SearchOffsetResponseHeader, fields).offset
         for key, fields in replies.items()
     }
 
 
-def ends(askers: Askers, keys: Iterable[QueueKey], bounds: Mapping[QueueKey, QueueEnds]) -> Offsets:
+def ends(
+    server_requests: ServerRequests, keys: Iterable[QueueKey], bounds: Mapping[QueueKey, QueueEnds]
+) -> Offsets:
     """The offset that the next message of each queue would get now. TransportError as above."""
 
     def header(key: QueueKey) -> Header:
         return GetMaxOffsetRequestHeader(topic=key[0], queue_id=key[2])
 
-    replies = _replies(askers, RequestCode.GET_MAX_OFFSET, header, keys, bounds)
+    replies = _replies(server_requests, RequestCode.GET_MAX_OFFSET, header, keys, bounds)
     return {
         key: decode_header(GetMaxOffsetResponseHeader, fields).offset
         for key, fields in replies.items()
@@ -52,7 +56,7 @@ def ends(askers: Askers, keys: Iterable[QueueKey], bounds: Mapping[QueueKey, Que
 
 
 def _replies(
-    askers: Askers,
+    server_requests: ServerRequests,
     code: RequestCode,
     header: Callable[[QueueKey], Header],
     keys: Iterable[QueueKey],
@@ -65,7 +69,7 @@ def _replies(
         addr: [Question(code, header(key)) for key in some] for addr, some in by_addr.items()
     }
     found: dict[QueueKey, dict[str, str]] = {}
-    for addr, answers in askers.ask_all(questions).items():
+    for addr, answers in server_requests.ask_all(questions).items():
         for key, answer in zip(by_addr[addr], answered(answers), strict=True):
             if answer.code != ResponseCode.SUCCESS:
                 raise Refused(addr, code, answer.code, answer.remark)

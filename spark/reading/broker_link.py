@@ -19,7 +19,7 @@ from trimq.codec.versions import version_number
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 from trimq.spark.options.parsing import Connection
-from trimq.spark.reading import kept
+from trimq.spark.reading import kept_connections
 from trimq.spark.reading.outages import Away, Patience
 
 _FIRST_WITH_COMPACTION: Final = version_number("V5_0_0")
@@ -78,7 +78,7 @@ class BrokerLink:
     def close(self) -> None:
         """Leave the connection for the next task."""
         if self._client is not None:
-            kept.give_back(self._connection, self._client)
+            kept_connections.give_back(self._connection, self._client)
             self._client = None
 
     def check_judge(self) -> None:
@@ -114,7 +114,7 @@ class BrokerLink:
 
     def _connected(self) -> BlockingClient:
         if self._client is None:
-            self._client = kept.take(self._connection, self.addr)
+            self._client = kept_connections.take(self._connection, self.addr)
             self.generation += 1
         return self._client
 

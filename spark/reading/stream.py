@@ -32,8 +32,8 @@ from trimq.spark.planning.limits import share
 from trimq.spark.planning.pacing import Pacing
 from trimq.spark.planning.ranges import begun, ranges
 from trimq.spark.planning.resolving import check_assigned, resolve
+from trimq.spark.planning.stream_watch import Watch
 from trimq.spark.planning.views import View
-from trimq.spark.planning.watching import Watch
 from trimq.spark.progress import GroupProgress
 from trimq.spark.queues import QueueEnds, Range
 from trimq.spark.reading.outages import lost
@@ -147,7 +147,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if name is None:
             return
         if self._progress is None:
-            self._progress = GroupProgress(self._watch.cluster.askers, name)
+            self._progress = GroupProgress(self._watch.cluster.server_requests, name)
         self._progress.commit(offsets, view.masters)
 
     def stop(self) -> None:

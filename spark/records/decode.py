@@ -12,7 +12,6 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import split_batch
 from trimq.codec.records.compression import unpack_body
 from trimq.codec.records.record import encode_record
-from trimq.spark.records.found import find_rows
 from trimq.spark.records.rows import (
     BODY_AT,
     BODY_LENGTH,
@@ -33,6 +32,7 @@ from trimq.spark.records.rows import (
     Row,
     Rows,
 )
+from trimq.spark.records.scan import find_rows
 from trimq.spark.schema import arrow_schema
 
 __all__ = ["QUEUE_OFFSET", "Row", "Rows", "outline", "to_batch", "unwrap"]

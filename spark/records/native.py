@@ -17,7 +17,7 @@ from trimq.spark.records.rows import STORE_HOST
 from trimq.spark.schema import COLUMNS
 
 if TYPE_CHECKING:
-    from trimq.spark.records.packed import PackedRows
+    from trimq.spark.records.scan_native import NativeRows
 
 _ANY: Final = (-(1 << 63), (1 << 63) - 1)
 
@@ -25,7 +25,7 @@ _ANY: Final = (-(1 << 63), (1 << 63) - 1)
 class PackedColumns(Columns):
     """The columns of packed rows."""
 
-    _rows: PackedRows
+    _rows: NativeRows
 
     def _number(self, name: str) -> pa.Array:
         kind = COLUMNS[name][1]

@@ -1,8 +1,8 @@
 """Which records are in a buffer, and where everything is in each of them.
 
 In a compiled build C finds them and keeps the rows packed, so that no object is made per message
-(`packed`); otherwise they are tuples (`listed`). Both are `Rows`, with the same outcome, and
-`found` has the available one.
+(`scan_native`); otherwise they are tuples (`scan_python`). Both are `Rows`, with the same outcome, and
+`scan` has the available one.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from typing import Final
 
 from trimq.codec.entries.checkpoint import parse_checkpoint
 from trimq.codec.records.record import MAGIC_BLANK, peek
-from trimq.spark.records.found import find_rows
 from trimq.spark.records.rows import Rows
+from trimq.spark.records.scan import find_rows
 from trimq.spark.store.files import Files, LogFile, is_local
 from trimq.spark.store.options import Store, StoreOptions
 from trimq.store.inspecting.records import RecordWalk, find_record

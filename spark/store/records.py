@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from trimq.spark.records.found import find_rows
 from trimq.spark.records.rows import PHYSICAL_OFFSET, Rows
+from trimq.spark.records.scan import find_rows
 from trimq.spark.store.files import Files, LogFile
 from trimq.spark.store.log_scan import select, sound
 from trimq.spark.store.options import StoreOptions

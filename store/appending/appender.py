@@ -21,9 +21,9 @@ from trimq.codec.native import encode_record
 from trimq.codec.records.multi_dispatch import NAMES_MARK
 from trimq.codec.records.record import record_size
 from trimq.store.appending.batch_sends import encode_batch
-from trimq.store.appending.light_queues import LightQueues
+from trimq.store.appending.dispatch import Dispatch, Entered
+from trimq.store.appending.lmq_queues import LightQueues
 from trimq.store.appending.record_limits import RecordLimits, closed_properties
-from trimq.store.appending.showing import Entered, Showing
 from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Claim, Effect
@@ -35,6 +35,7 @@ from trimq.store.queues.queues import Queues
 
 class Appender:
     __slots__ = (
+        "_dispatch",
         "_effects",
         "_entered",
         "_light",
@@ -42,7 +43,6 @@ class Appender:
         "_log",
         "_now_millis",
         "_queues",
-        "_showing",
         "_staged",
         "_staged_queues",
         "_tags",
@@ -59,7 +59,7 @@ class Appender:
         tags: TagCodes,
         max_message_size: int,
         now_millis: Callable[[], int],
-        showing: Showing,
+        dispatch: Dispatch,
         light: LightQueues | None = None,
     ) -> None:
         """`light`: None when messages are in their own queue only, whatever they say."""
@@ -71,7 +71,7 @@ class Appender:
         self._tags = tags
         self._limits = RecordLimits(log, max_message_size)
         self._now_millis = now_millis
-        self._showing = showing
+        self._dispatch = dispatch
         self._staged: list[Dispatched] = []
         # None for records without an entry.
         self._staged_queues: list[Queue | None] = []
@@ -257,7 +257,7 @@ class Appender:
         self._staged = []
         self._staged_queues = []
         self._entered = []
-        self._showing.enter(staged, queues, entered)
+        self._dispatch.enter(staged, queues, entered)
         if effects:
             self._effects = []
             for effect, record, message in effects:
@@ -265,10 +265,10 @@ class Appender:
                 try:
                     effect(record, message)
                 except Exception as error:
-                    self._showing.failures.of_effect(record, error)
+                    self._dispatch.failures.of_effect(record, error)
         if self.claims:
             self.claims.clear()
-        self._showing.tell(staged)
+        self._dispatch.tell(staged)
 
     def _stage_last(self) -> None:
         try:

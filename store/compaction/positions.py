@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 from trimq.codec.java.fastjson import dumps, loads
-from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import replace_file, sync_directory
+from trimq.store.disk.quarantine import is_damage, set_aside
 
 
 class Positions:

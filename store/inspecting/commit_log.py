@@ -17,7 +17,7 @@ from trimq.codec.records.property_keys import KEY_SEPARATOR, KEYS, UNIQ_KEY
 from trimq.codec.records.record import MAGIC_V2, Record
 from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
 from trimq.store.inspecting.kinds import base_of
-from trimq.store.inspecting.pop_notes import pop_note
+from trimq.store.inspecting.pop_records import pop_note
 from trimq.store.inspecting.records import RecordWalk, find_record
 from trimq.store.inspecting.sparse_file import SparseFile
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from trimq.store.disk.files import close_all, make_durable_directory, open_directory
 from trimq.store.errors import StoreDamaged, StoreError
-from trimq.store.log.cutting import remove_leftovers
+from trimq.store.log.truncated_file import remove_leftovers
 
 NAME_DIGITS: Final = 20
 

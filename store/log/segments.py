@@ -27,10 +27,10 @@ from trimq.store.disk.files import (
     zero_from,
 )
 from trimq.store.errors import StoreDamaged, WrongFileSize
-from trimq.store.log.cutting import copy_cut
 from trimq.store.log.page_cache import PageCache
 from trimq.store.log.paths import LogPaths
 from trimq.store.log.segment import Segment
+from trimq.store.log.truncated_file import copy_cut
 
 
 class Segments:

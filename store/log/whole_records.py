@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trimq.codec import native
-from trimq.codec.native.skims import Row
+from trimq.codec.native.record_scan import Row
 from trimq.codec.records.fields import HEAD_SIZE, physical_offset_at, store_time_at
 from trimq.codec.records.multi_dispatch import LONGEST_NAME
 from trimq.codec.records.record import (

@@ -8,7 +8,7 @@ A file that ends later than the checkpoint's index timestamp was written by a re
 crashed: it does not sync the file it writes, and deletes it at this point. Such a file, and all
 later ones, are rebuilt from the commit log, and removed when that is done.
 
-So are damaged files, and those behind them; but these are not removed, they are set aside (`store.disk.aside`). A
+So are damaged files, and those behind them; but these are not removed, they are set aside (`store.disk.quarantine`). A
 file is damaged when it cannot be read, when its header and its entries disagree, or when a slot points to no entry.
 """
 
@@ -24,8 +24,8 @@ from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.codec.entries.index import ENTRY_SIZE, FIRST_ENTRY, HEADER_SIZE, SLOT_SIZE
 from trimq.codec.errors import CodecError
 from trimq.codec.records.record import FIXED_SIZE
-from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import remove, sync_directory
+from trimq.store.disk.quarantine import is_damage, set_aside
 from trimq.store.errors import StoreDamaged
 from trimq.store.index.entries import EntryReader, Shape
 from trimq.store.index.file import IndexFile

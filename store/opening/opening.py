@@ -15,7 +15,7 @@ from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
 from trimq.store.opening.recovery import Recovery, RecoveryReport
 from trimq.store.queues.queues import Queues
-from trimq.store.upkeep.checkpoint import raise_index_timestamp
+from trimq.store.upkeep.checkpoint_file import raise_index_timestamp
 from trimq.store.upkeep.write_behind import WriteBehind
 
 

@@ -28,7 +28,7 @@ from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
 from trimq.store.queues.bounds import Believed
-from trimq.store.queues.light_entries import light_entries
+from trimq.store.queues.lmq_entries import light_entries
 from trimq.store.queues.queue import FoundEntries
 from trimq.store.queues.queues import Queues
 from trimq.store.queues.runs import OddRuns, length

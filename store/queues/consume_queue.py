@@ -28,7 +28,7 @@ from trimq.store.errors import StoreDamaged
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.message import Dispatched
 from trimq.store.queues.bounds import Believed, leading_entries
-from trimq.store.queues.picking import pick
+from trimq.store.queues.filtered_entries import pick
 from trimq.store.queues.pull import Pull, ReadStatus
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 from trimq.store.queues.rows import QueueFiles

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from trimq.store.disk.aside import is_damage
 from trimq.store.disk.files import OpenFiles, remove, resize
+from trimq.store.disk.quarantine import is_damage
 from trimq.store.errors import StoreDamaged
 
 # Entries read at once to find a file's end: more than fit into a page, so the hole after it is

@@ -11,7 +11,7 @@ from trimq.store import native
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.native.extents import pack_extents, unpack_extents
 from trimq.store.native.picks import LATER, WANTED
-from trimq.store.queues.sifting import Sieve
+from trimq.store.queues.filtering import FilterSteps
 
 
 class ReadStatus(IntEnum):
@@ -161,7 +161,7 @@ class Pull:
         max_messages: int,
         max_bytes: int,
         tag_codes: frozenset[int] | None,
-        sieve: Sieve | None = None,
+        sieve: FilterSteps | None = None,
     ) -> None:
         self.log = log
         self.sieve = sieve

@@ -12,7 +12,7 @@ The states of an entry, and what becomes of it when the process is killed or the
 | trimmed   | below `min_offset`: its record is gone         | stays trimmed   | stays trimmed   |
 
 staged -> not shown, or in memory at once (`append`), when the log has its record; when that fails, `next_offset` goes
-back. not shown -> in memory when the bound has passed its record (`Showing`). in memory -> written by `write_out`.
+back. not shown -> in memory when the bound has passed its record (`Dispatch`). in memory -> written by `write_out`.
 written -> vouched by a checkpoint (upkeep).
 `correct_min_offset` trims; a file goes (`delete_expired_file`) when all its entries are trimmed and
 another file is behind it. "Restored": recovery trusts only what is vouched for and restores

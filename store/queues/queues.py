@@ -25,8 +25,8 @@ from trimq.store.errors import StoreError
 from trimq.store.messages.effects import Effect
 from trimq.store.queues.bounds import Believed
 from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
-from trimq.store.queues.light_names import LightNames
-from trimq.store.queues.light_queue import light_kind
+from trimq.store.queues.lmq_names import LightNames
+from trimq.store.queues.lmq_queue import light_kind
 from trimq.store.queues.loading import unreadable_is_damage
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 

@@ -19,9 +19,9 @@ from trimq.store.config import StoreConfig
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.held_read import HeldRead
 from trimq.store.messages.filter import MessageFilter
+from trimq.store.queues.filtering import FilterSteps
 from trimq.store.queues.pull import Pull, PullLimits, ReadResult, ReadStatus
 from trimq.store.queues.queue import Queue
-from trimq.store.queues.sifting import Sieve
 
 __all__ = ["MAX_PULL_BYTES", "QueueReader", "ReadResult", "ReadStatus", "Scan"]
 
@@ -172,7 +172,7 @@ class QueueReader:
             scan_end = min(scan_end, until)
         max_bytes = min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
         log = self._log
-        sieve = None if message_filter is None else Sieve(message_filter, log)
+        sieve = None if message_filter is None else FilterSteps(message_filter, log)
         pull = Pull(
             log, self.limits, scan.result, scan_end, max_messages, max_bytes, tag_codes, sieve
         )

@@ -13,7 +13,6 @@ from trimq.codec.entries.timer import (
     parse_delivered_from,
     parse_timer_checkpoint,
 )
-from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import (
     create,
     make_durable_directory,
@@ -23,6 +22,7 @@ from trimq.store.disk.files import (
     sync_directory,
     write_fully,
 )
+from trimq.store.disk.quarantine import is_damage, set_aside
 
 
 class TimerCheckpoint:

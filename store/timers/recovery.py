@@ -30,7 +30,7 @@ from trimq.codec.entries.timer import (
 )
 from trimq.store.errors import StoreDamaged
 from trimq.store.timers.log import TimerLog
-from trimq.store.timers.put_off import PutOff
+from trimq.store.timers.postponed import Postponed
 from trimq.store.timers.scanning import Records, starting_point, without_future
 from trimq.store.timers.wheel import TimerWheel
 
@@ -55,7 +55,7 @@ class Recovered:
     """Messages up to this queue offset whose slots are before `read_time` are done: the log was cut."""
     tail: list[tuple[int, int, int]]
     """Messages put on the wheel after the checkpoint: physical offset, size, magic."""
-    put_off: PutOff
+    put_off: Postponed
     """What may still be met where it was before."""
     cut: int
     """Bytes of the timer log that spoke of messages behind the commit log's end."""
@@ -89,7 +89,7 @@ class Recovery:
         self._log.start_at(end)
         broken = self._used_slots(read_time, end)
         self._rebuild(broken, read_time)
-        put_off = PutOff()
+        put_off = Postponed()
         read_time = self._lowered(end, read_time, now, window)
         found = self._add_tail(min(start, end), read_time, put_off, find)
         queue_offset, done_before = self._queue_offset(end, find)
@@ -178,7 +178,7 @@ class Recovery:
         return first if self._state.read_time else max(first, self._earliest(now, window))
 
     def _add_tail(
-        self, start: int, read_time: int, put_off: PutOff, find: FindQueueOffset
+        self, start: int, read_time: int, put_off: Postponed, find: FindQueueOffset
     ) -> list[tuple[int, int, int]]:
         wheel = self._wheel
         tail: list[tuple[int, int, int]] = []

@@ -29,13 +29,13 @@ from trimq.codec.entries.timer import (
     pack_timer_record,
 )
 from trimq.codec.errors import CodecError
-from trimq.store.disk.aside import is_damage, set_aside
+from trimq.store.disk.quarantine import is_damage, set_aside
 from trimq.store.errors import StoreDamaged
 from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.checkpoint import TimerCheckpoint
 from trimq.store.timers.flushing import TimerFlush
 from trimq.store.timers.log import TimerLog
-from trimq.store.timers.put_off import PutOff
+from trimq.store.timers.postponed import Postponed
 from trimq.store.timers.recovery import FindQueueOffset, Recovered, Recovery
 from trimq.store.timers.rolling import next_stop
 from trimq.store.timers.wheel import SLOTS, TimerWheel
@@ -87,7 +87,7 @@ class TimerStore:
         # From where on copies lie that stand for messages which are still to be taken out.
         self._held_from = -1
         self._planned_from = 0
-        self._put_off = PutOff()
+        self._put_off = Postponed()
         # A slot in the place of one that is wanted, of a time that nobody may wait for: -1 without any.
         self._in_the_way = -1
 

@@ -29,8 +29,8 @@ from trimq.codec.entries.timer import (
     parse_slot,
     parse_slots,
 )
-from trimq.store.disk.aside import is_damage
 from trimq.store.disk.files import create, set_length, store_error, sync_data, write_fully
+from trimq.store.disk.quarantine import is_damage
 from trimq.store.errors import StoreDamaged
 
 # Twice seven days of seconds (TIMER_WHEEL_TTL_DAY), whatever the precision is.

@@ -20,7 +20,7 @@ from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.store.disk.files import store_error, sync_directory, sync_file, sync_file_system
 from trimq.store.index.writing import IndexWriting
 from trimq.store.log.commit_log import CommitLog
-from trimq.store.upkeep.checkpoint import raise_index_timestamp, save_checkpoint
+from trimq.store.upkeep.checkpoint_file import raise_index_timestamp, save_checkpoint
 
 # Up to here one by one: that takes about a tenth of a second, and does not wait for anybody else's
 # data.

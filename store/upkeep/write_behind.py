@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from trimq.codec.entries.checkpoint import Checkpoint
-from trimq.store.appending.showing import Showing
+from trimq.store.appending.dispatch import Dispatch
 from trimq.store.disk.files import Unsynced
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.queues.queues import Queues
-from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 from trimq.store.upkeep.checkpointing import Checkpointing
 
 # How many topics one step looks for on the disk.
@@ -79,7 +79,7 @@ class WriteBehind:
             checkpoint.record_timestamp = min(checkpoint.record_timestamp, timestamp)
             save_checkpoint(self.file, checkpoint)
 
-    def step(self, showing: Showing) -> bool:
+    def step(self, showing: Dispatch) -> bool:
         """True when more is waiting. StoreError: the entries stay in memory."""
         if self._index.step() or not self._queues.check_some(QUEUES_PER_STEP):
             return True

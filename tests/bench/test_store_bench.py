@@ -13,7 +13,7 @@ from bench.store.work import Ticks
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
-from trimq.store.upkeep.checkpoint import load_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint
 
 EPOCH = 1_700_000_000_000
 

@@ -23,7 +23,7 @@ from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
 from trimq.codec.headers.transactions import EndTransactionRequestHeader
 from trimq.codec.names import TRANS_HALF_TOPIC
 from trimq.remoting.serving.dispatch import Dispatcher
-from trimq.remoting.serving.turn import take_turn
+from trimq.remoting.serving.receive_frames import take_turn
 from trimq.remoting.testing import RecordingPeer
 from trimq.store.messages.message import Dispatched
 
@@ -38,12 +38,12 @@ SIZES = (*[BODY] * (COUNT - 2), LARGE, BODY)
 # Every module of the broker that stages records, and what bounds it.
 STAGERS = {
     "delivery/delays.py": "delays",
-    "timers/putting.py": "timers, timers due at once, timers that roll",
+    "timers/copy_writer.py": "timers, timers due at once, timers that roll",
     "transactions/checking.py": "halves asked about, put back, given up",
     "transactions/ending.py": "commits",
     "produce/send_back.py": "messages sent back",
-    "transactions/opening.py": "ops alone, at a start",
-    "transactions/late_ends.py": "one commit of what was given up, alone",
+    "transactions/recovery.py": "ops alone, at a start",
+    "transactions/late_commits.py": "one commit of what was given up, alone",
     "transactions/resuming.py": "one half taken up again, alone",
     "produce/staging.py": "what a request brings",
     "produce/sending.py": "what a request brings",
@@ -54,7 +54,7 @@ STAGERS = {
     "produce/timer_puts.py": "the timers' way",
     "elastic/log.py": "short records of its own",
     "pop/checkpoints.py": "short records of its own",
-    "pop/putting_back.py": "its own tests",
+    "pop/revive_retry.py": "its own tests",
 }
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import trimq
 from tests.broker.conftest import HandClock
-from trimq.broker.pending.databases import DATABASES, Database, refuse_databases
-from trimq.broker.pending.halves import HALVES
-from trimq.broker.pending.kinds import pending, refuse_pending
-from trimq.broker.pending.taken_over import MessagesPending
+from trimq.broker.foreign_store.databases import DATABASES, Database, refuse_databases
+from trimq.broker.foreign_store.half_messages import HALVES
+from trimq.broker.foreign_store.pending_messages import pending, refuse_pending
+from trimq.broker.foreign_store.report import MessagesPending
 from trimq.codec.names import ROCKSDB_TRANS_HALF_TOPIC, TIMER_TOPIC, TRANS_HALF_TOPIC, revive_topic
 from trimq.codec.records.properties import format_properties
 from trimq.store.config import StoreConfig

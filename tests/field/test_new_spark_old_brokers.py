@@ -16,7 +16,7 @@ from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.errors import RemotingTimeout
 from trimq.spark.options.parsing import Connection
-from trimq.spark.reading import kept
+from trimq.spark.reading import kept_connections
 from trimq.spark.reading.broker_link import BrokerLink
 
 SPARK = Path(__file__).parents[2] / "spark"
@@ -49,7 +49,7 @@ def test_a_broker_of_4_is_not_asked_whether_it_compacts(
 ) -> None:
     server = OldServer(version, "broker")
     client = OldClient(server)
-    monkeypatch.setattr(kept, "take", lambda *_: client)
+    monkeypatch.setattr(kept_connections, "take", lambda *_: client)
     link = BrokerLink("broker-a", "127.0.0.1:1", Connection("127.0.0.1:1", 1, 0, None))
     # Holes are met in what was pulled.
     pulled = link.finish(link.start(RequestCode.PULL_MESSAGE, {}))

@@ -197,7 +197,7 @@ async def test_one_that_fails_for_no_known_reason_is_given_up(
                 raise ZeroDivisionError
             await putting.put_back(one, queue)
 
-    monkeypatch.setattr(victim.reviving, "_putting", Failing())
+    monkeypatch.setattr(victim.reviving, "_revive_retry", Failing())
     victim.pop_one()
     await victim.later(5000)
     assert (victim.back(), victim.reviving.open) == ([b"0"], 1)

@@ -21,12 +21,12 @@ from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.contract import Processor
 from trimq.remoting.serving.dispatch import Dispatcher
-from trimq.remoting.serving.turn import Reply, WaitingRequest, encode_replies, take_turn
+from trimq.remoting.serving.receive_frames import Reply, WaitingRequest, encode_replies, take_turn
 from trimq.remoting.testing import RecordingPeer
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import Broker, build_broker
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.namesrv import build_namesrv
 from trimq.wiring.parts.cluster import NameServers
 
@@ -123,7 +123,7 @@ def whole_servers(folder: Path) -> Iterator[Servers]:
     store = MessageStore(plan.store, clock.millis)
     store.open()
     identity = BrokerIdentity("DefaultCluster", "b", 0, "127.0.0.1:10911", "127.0.0.1:10912")
-    broker = build_broker(Given(plan, identity, store, clock), NameServers())
+    broker = build_broker(Context(plan, identity, store, clock), NameServers())
     namesrv = build_namesrv(
         plan.embedded.namesrv,
         clock,

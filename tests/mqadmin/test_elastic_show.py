@@ -11,7 +11,7 @@ from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.admin.topics import elastic
-from trimq.broker.elastic.loads import Loads
+from trimq.broker.elastic.partition_load import PartitionLoads
 from trimq.broker.elastic.scaling import Scaling
 from trimq.codec.bodies.elastic_admin import (
     ElasticGroup,
@@ -37,10 +37,10 @@ PARTITION_RATES = {2: 12.5, 6: 0.5, 3: 7.0}
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestServer]:
     """As if it had looked at its topics for a while."""
 
-    def rates(_: Loads, topic: str) -> list[float]:
+    def rates(_: PartitionLoads, topic: str) -> list[float]:
         return [PARTITION_RATES.get(partition, 0.0) for partition in range(1000)]
 
-    monkeypatch.setattr(Loads, "rates", rates)
+    monkeypatch.setattr(PartitionLoads, "rates", rates)
     with running_server(settings={"brokerName": "broker-a"}) as started:
         with BlockingAdminClient(started.namesrv_addr) as admin:
             admin.elastic_create(started.broker_addr, TOPIC, 4)

@@ -12,7 +12,7 @@ from trimq.codec import native as of_codec
 from trimq.codec.frames import json_head
 from trimq.codec.frames.heads import plain_head, plain_reply
 from trimq.codec.native import batches, halves, hashes, sends
-from trimq.codec.native import skims as skims_twin
+from trimq.codec.native import record_scan as record_scan_twin
 from trimq.codec.records.properties import find_value
 from trimq.store import native as of_store
 from trimq.store.native import extents
@@ -156,14 +156,16 @@ def _is_short(properties: bytes) -> int:
     return len(values[0]) % 2 + (len(values[1]) % 5 == 4)
 
 
-def skims(chance: random.Random) -> None:
+def record_scan(chance: random.Random) -> None:
     """What a scan needs of records."""
     data = inputs.records(chance)
     at, offset = chance.choice([(0, 0), (0, 0), (-1, -1), (1, 1), (len(data), 0)])
-    same(of_codec.skim_records, skims_twin.skim_records, data, at, offset, chance.randrange(4))
+    same(
+        of_codec.skim_records, record_scan_twin.skim_records, data, at, offset, chance.randrange(4)
+    )
 
 
-KINDS = (batch, entries, keys, properties, heads, replies, rows, picks, skims)
+KINDS = (batch, entries, keys, properties, heads, replies, rows, picks, record_scan)
 
 
 def main(count: int, seed: int) -> None:

@@ -19,7 +19,7 @@ from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import broker_parts, common_to_parts
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Parts
 from trimq.wiring.parts.cluster import NameServers
 
@@ -82,9 +82,9 @@ class Broker:
         self.store = MessageStore(self.store_config, self.clock.millis, lambda path: self.disk_use)
         self.others = OtherBrokers()
         plan = replace(PLAN, broker=config, store=self.store_config)
-        given = Given(plan, self.identity, self.store, self.clock)
-        common = common_to_parts(given, NameServers(), self.others)
-        self.parts = Parts(broker_parts(given, common))
+        context = Context(plan, self.identity, self.store, self.clock)
+        common = common_to_parts(context, NameServers(), self.others)
+        self.parts = Parts(broker_parts(context, common))
         self.parts.listen_to(self.store)
         self.topics, self.static = common.topics.table, common.topics.static
         self.groups = common.groups

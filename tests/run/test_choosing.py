@@ -29,7 +29,7 @@ def chosen(*changed: str) -> dict[str, str]:
         "store/appending/appender.py",
         "broker/consume/pulling.py",
         "processors/produce/send_message_v2.py",
-        "remoting/serving/turn.py",
+        "remoting/serving/receive_frames.py",
         "admin/client.py",
         "trimq/wiring/broker.py",
         "base/clock.py",

@@ -34,6 +34,6 @@ def test_those_that_start_processes_may_wait() -> None:
     assert of_a_unit("tests/trimq/serving/test_flush.py::test_one") is None
     assert of_a_unit("compat_tests/wire/test_wire.py::test_one") is None
     # As seen from another folder.
-    assert of_a_unit("../wt/tests/base/test_turnstile.py::test_one[a]") == (
-        "tests/base/test_turnstile.py::test_one"
+    assert of_a_unit("../wt/tests/base/test_staggered_wakeups.py::test_one[a]") == (
+        "tests/base/test_staggered_wakeups.py::test_one"
     )

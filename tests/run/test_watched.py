@@ -103,7 +103,7 @@ def test_names_of_tests_are_understood() -> None:
 
 
 def test_a_claim_is_a_whole_name() -> None:
-    assert lies_in("broker/pop/acking.py", "broker/pop")
+    assert lies_in("broker/pop/acknowledgements.py", "broker/pop")
     assert lies_in("LICENSE", "LICENSE")
     assert not lies_in("broker/popular.py", "broker/pop")
     assert watched.watchers_of("broker/popular.py") is None

@@ -100,11 +100,11 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         (
             "broker/services/masters_address.py",
             "broker/services/metadata_sync.py",
-            "broker/services/same_log.py",
-            "broker/services/topic_deletions.py",
+            "broker/services/log_comparison.py",
+            "broker/services/slave_deletions.py",
             "processors/replication",
             "replication",
-            "store/following",
+            "store/slave",
             "trimq/wiring/parts/replication.py",
         ),
         # Old masters are in `cluster`. The others ask about slaves.
@@ -167,7 +167,7 @@ EVERYWHERE: Final = (
     "base",
     *(f"broker/{name}.py" for name in ("__init__", "config", "identity", "records", "steps")),
     *("broker/store_views.py", "broker/cluster", "broker/consume", "broker/delivery"),
-    *("broker/figures", "broker/groups", "broker/pending", "broker/produce", "broker/services"),
+    *("broker/stats", "broker/groups", "broker/foreign_store", "broker/produce", "broker/services"),
     *("broker/tables", "broker/topics"),
     "building",
     "codec",
@@ -177,7 +177,7 @@ EVERYWHERE: Final = (
         for name in ("_listed_names", "_queue_questions", "_send_replies", "_steps")
     ),
     *("processors/assignment", "processors/clients", "processors/consume", "processors/delays"),
-    *("processors/figures", "processors/groups", "processors/messages", "processors/offsets"),
+    *("processors/stats", "processors/groups", "processors/messages", "processors/offsets"),
     *("processors/produce", "processors/progress", "processors/retention"),
     *("processors/settings", "processors/topics"),
     "remoting",

@@ -16,7 +16,7 @@ from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
 from trimq.codec.records.record import encode_record
 from trimq.spark.options.parsing import Connection, Expression, Pulls, ReadOptions, read_options
 from trimq.spark.queues import Range
-from trimq.spark.reading import kept
+from trimq.spark.reading import kept_connections
 from trimq.spark.reading.partition import read_ranges
 
 HOST = b"\x7f\0\0\1\0\0\x2a\x9f"
@@ -97,7 +97,7 @@ def serving(broker: Broker) -> Iterator[Broker]:
         try:
             yield broker
         finally:
-            kept.close_all()
+            kept_connections.close_all()
 
 
 def options(broker: Broker, fail: bool = True, outage: float = 20, sql: str = "") -> ReadOptions:

@@ -22,11 +22,11 @@ from trimq.remoting.errors import TransportError
 from trimq.spark.errors import DataLost, SparkSourceError
 from trimq.spark.options.parsing import read_options
 from trimq.spark.options.positions import QueueKey
-from trimq.spark.planning.asking import Askers, Question
 from trimq.spark.planning.cluster import Cluster
 from trimq.spark.planning.ranges import begun, ranges
 from trimq.spark.planning.routes import NoNameServer, Routes
-from trimq.spark.planning.watching import Watch
+from trimq.spark.planning.server_requests import Question, ServerRequests
+from trimq.spark.planning.stream_watch import Watch
 from trimq.spark.progress import GroupProgress
 from trimq.spark.queues import QueueEnds
 from trimq.spark.reading import outages
@@ -252,8 +252,8 @@ def test_a_slave_that_is_behind_loses_nothing(two: Two) -> None:
 def test_routes_hold_while_no_name_server_answers(
     two: Two, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Asking(two) as askers:
-        routes = Routes(two.names, askers)
+    with Asking(two) as server_requests:
+        routes = Routes(two.names, server_requests)
         known = routes.of(["T"])
         two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"] = lambda _: None
         for _ in range(3):
@@ -267,9 +267,9 @@ def test_routes_hold_while_no_name_server_answers(
 
 
 def test_what_one_name_server_does_not_know_another_is_asked(two: Two) -> None:
-    with running(Server()) as forgetful, Asking(two) as askers:
+    with running(Server()) as forgetful, Asking(two) as server_requests:
         names = f"{NOWHERE};{forgetful};{two.names}"
-        routes = Routes(names, askers)
+        routes = Routes(names, server_requests)
         assert routes.of(["T"])["T"].broker_datas[0].broker_name == "a"
         del two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"]
         assert routes.of(["T"]) == {}
@@ -299,21 +299,21 @@ class Asking:
     """Askers that are closed at the end."""
 
     def __init__(self, two: Two) -> None:
-        self._askers = Askers(two.options().connection)
+        self._server_requests = ServerRequests(two.options().connection)
 
-    def __enter__(self) -> Askers:
-        return self._askers
+    def __enter__(self) -> ServerRequests:
+        return self._server_requests
 
     def __exit__(self, *_: object) -> None:
-        self._askers.close()
+        self._server_requests.close()
 
 
 def test_more_questions_than_fit_under_way(two: Two) -> None:
-    with Asking(two) as askers:
-        answers = askers.ask(two.addr, [Question(RequestCode.GET_TOPIC_STATS_INFO)] * 1000)
+    with Asking(two) as server_requests:
+        answers = server_requests.ask(two.addr, [Question(RequestCode.GET_TOPIC_STATS_INFO)] * 1000)
         assert {one.code for one in answers} == {ResponseCode.SUCCESS}
         assert len(answers) == 1000
-        found = askers.ask_all({two.addr: [Question(RequestCode.HEART_BEAT)], NOWHERE: []})
+        found = server_requests.ask_all({two.addr: [Question(RequestCode.HEART_BEAT)], NOWHERE: []})
         assert isinstance(found[NOWHERE], TransportError)
         assert not isinstance(found[two.addr], TransportError)
 
@@ -321,14 +321,14 @@ def test_more_questions_than_fit_under_way(two: Two) -> None:
 def test_a_connection_that_was_quiet_for_too_long_is_not_an_outage(two: Two) -> None:
     """A server ends it: the next question goes over a new one."""
     question = [Question(RequestCode.HEART_BEAT)]
-    with Asking(two) as askers:
-        askers.ask(two.addr, question)
+    with Asking(two) as server_requests:
+        server_requests.ask(two.addr, question)
         two.broker.replies["HEART_BEAT"] = lambda _: None
         with pytest.raises(TransportError):
-            askers.ask(two.addr, question)
+            server_requests.ask(two.addr, question)
         two.broker.replies["HEART_BEAT"] = hung_up_once()
-        askers.ask(two.addr, [Question(RequestCode.GET_TOPIC_STATS_INFO)])
-        assert askers.ask(two.addr, question)[0].code == ResponseCode.SUCCESS
+        server_requests.ask(two.addr, [Question(RequestCode.GET_TOPIC_STATS_INFO)])
+        assert server_requests.ask(two.addr, question)[0].code == ResponseCode.SUCCESS
 
 
 def hung_up_once() -> Reply:
@@ -393,8 +393,8 @@ def test_progress_that_a_broker_does_not_accept_is_reported_once(
     masters = {("T", "a"): two.addr}
     names = ("HEART_BEAT", "UPDATE_CONSUMER_OFFSET", "UNREGISTER_CLIENT")
     two.broker.replies |= {name: ok() for name in names}
-    with Asking(two) as askers, caplog.at_level(logging.WARNING):
-        progress = GroupProgress(askers, "G", lambda: clock[0])
+    with Asking(two) as server_requests, caplog.at_level(logging.WARNING):
+        progress = GroupProgress(server_requests, "G", lambda: clock[0])
         progress.commit(dict.fromkeys(KEYS, 1), masters)
         progress.commit(dict.fromkeys(KEYS, 1), masters)
         update, beat = RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.HEART_BEAT

@@ -18,13 +18,13 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.native import _columns, _rows
 from trimq.codec.records.addresses import pack_host
 from trimq.codec.records.record import encode_blank, encode_record
-from trimq.spark.records import listed
+from trimq.spark.records import scan_python
 from trimq.spark.records.decode import to_batch
-from trimq.spark.records.found import find_rows
-from trimq.spark.records.listed import ListedRows
 from trimq.spark.records.native import PackedColumns
-from trimq.spark.records.packed import PackedRows
 from trimq.spark.records.rows import QUEUE_OFFSET, WRAPPED, Rows
+from trimq.spark.records.scan import find_rows
+from trimq.spark.records.scan_native import NativeRows
+from trimq.spark.records.scan_python import PythonRows
 from trimq.spark.schema import COLUMNS
 
 V4, V6 = pack_host("10.0.0.1:10911"), pack_host("[2001:db8::1]:10911")
@@ -83,9 +83,9 @@ BUFFERS = st.tuples(
 
 def both(buffer: bytes, base: int = -1) -> tuple[Rows, Rows]:
     in_c, stopped = find_rows(buffer, 0, len(buffer), base)
-    plain, where = listed.find_rows(buffer, 0, len(buffer), base)
-    assert isinstance(in_c, PackedRows)
-    assert isinstance(plain, ListedRows)
+    plain, where = scan_python.find_rows(buffer, 0, len(buffer), base)
+    assert isinstance(in_c, NativeRows)
+    assert isinstance(plain, PythonRows)
     assert stopped == where
     assert list(in_c) == list(plain)
     return in_c, plain
@@ -138,8 +138,8 @@ def test_the_same_are_torn(data: bytes, place: int, unsure: int) -> None:
     for since in (unsure, -(1 << 63)):
         assert list(rows.sound(since)) == list(plain.sound(since))
         # The rows of a buffer that has been written to since.
-        one = PackedRows(bytes(torn), rows.packed).sound(since)
-        assert list(one) == list(ListedRows(bytes(torn), list(plain)).sound(since)) or torn != data
+        one = NativeRows(bytes(torn), rows.packed).sound(since)
+        assert list(one) == list(PythonRows(bytes(torn), list(plain)).sound(since)) or torn != data
 
 
 def test_an_ordinary_buffer_is_done_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_rows_of_another_buffer_are_refused() -> None:
     source = random.Random(1)
     one = encode_record(b"T", 0, 0, 0, 0, 0, 0, V4, 0, V4, 0, 0, b"body", b"k\x01v\x02")
     packed = find_rows(one, 0, len(one), -1)[0]
-    assert isinstance(packed, PackedRows)
+    assert isinstance(packed, NativeRows)
     for _ in range(200):
         wrong = packed.packed if source.random() < 0.1 else source.randbytes(len(packed.packed))
         for make in (

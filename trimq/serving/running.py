@@ -9,16 +9,16 @@ from functools import partial
 import trio
 
 from trimq.base.clock import Clock
+from trimq.broker.foreign_store.databases import refuse_databases
+from trimq.broker.foreign_store.pending_messages import refuse_pending
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.pending.databases import refuse_databases
-from trimq.broker.pending.kinds import refuse_pending
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.queue_types import stored_queue_types
 from trimq.process.garbage import frozen_garbage, look_when_due
 from trimq.process.metrics import Sample, SampleCollector, metrics_server
 from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
-from trimq.remoting.serving.doorkeeper import Doorkeeper
+from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.server import Server
 from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen_broker
 from trimq.settings.options import ServerPlan, told_endpoint
@@ -26,7 +26,7 @@ from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
 from trimq.store.opening.recovery import RecoveryReport
 from trimq.wiring.broker import Broker, build_broker
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.parts.cluster import NameServers
 
 log = logging.getLogger("trimq.server")
@@ -80,7 +80,7 @@ async def open_broker(
             await trio.to_thread.run_sync(
                 refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
             )
-            broker = build_broker(Given(plan, identity, store, clock), name_servers)
+            broker = build_broker(Context(plan, identity, store, clock), name_servers)
             try:
                 async with _serving(plan, broker, sockets, process) as metrics_addr:
                     yield RunningBroker(
@@ -181,7 +181,7 @@ async def _listen(
     nursery: trio.Nursery,
 ) -> None:
     limits = limits_of(plan.server)
-    doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
+    admission = ConnectionAdmission(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
     pollers = []
     for dispatcher, socks in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
@@ -192,7 +192,7 @@ async def _listen(
             balancers=plan.server.balancers,
             gates=broker.gates,
             limits=limits,
-            doorkeeper=doorkeeper,
+            admission=admission,
             resources=process.resources,
         )
         await nursery.start(server.serve, socks)

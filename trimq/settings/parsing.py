@@ -1,6 +1,6 @@
 """Turn ``broker.conf`` keys and ``--set key=value`` into the typed configs of the layers.
 
-A setting is declared once, as a field of a frozen dataclass (trimq/base/declaring.py). What is read
+A setting is declared once, as a field of a frozen dataclass (trimq/base/setting_fields.py). What is read
 here is the same at a start and while a server runs.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from trimq.base.declaring import DECLARED, Declaration
+from trimq.base.setting_fields import DECLARED, Declaration
 from trimq.codec.java.properties import decode_properties, read_properties
 
 C = TypeVar("C")

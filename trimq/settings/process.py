@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from trimq.base.declaring import limit, setting
+from trimq.base.setting_fields import limit, setting
 from trimq.remoting.limits import Limits
-from trimq.remoting.memory import NetworkMemory, budget
+from trimq.remoting.memory_budget import MemoryBudget, budget
 from trimq.remoting.resources import Resources
 from trimq.remoting.wire.proxy_protocol import Networks, parse_networks
 from trimq.settings.descriptors import room_for_connections
@@ -99,7 +99,7 @@ class ServerConfig:
 
 def resources_of(config: ServerConfig) -> Resources:
     """What all servers of this process divide."""
-    return Resources(NetworkMemory(budget(config.max_network_bytes)))
+    return Resources(MemoryBudget(budget(config.max_network_bytes)))
 
 
 def _share_of(room: int, of_address: int) -> int:

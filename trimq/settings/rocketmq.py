@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.base.declaring import WHEN_GIVEN, WHEN_TRUE, Refusal, unless
+from trimq.base.setting_fields import WHEN_GIVEN, WHEN_TRUE, Refusal, unless
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ stand for the system properties.
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.base.declaring import setting
+from trimq.base.setting_fields import setting
 
 TLS_MODES: Final = ("disabled", "permissive", "enforcing")
 TLS_FILE: Final = "/etc/rocketmq/tls.properties"

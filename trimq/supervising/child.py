@@ -17,7 +17,7 @@ import trio
 from trimq.process.stop_signals import STOP_SECONDS
 from trimq.serving.failures import ChildFailed
 from trimq.settings.endpoints import Endpoint
-from trimq.supervising.family import Member
+from trimq.supervising.broker_layout import Member
 
 log = logging.getLogger("trimq.supervisor")
 

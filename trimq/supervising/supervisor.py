@@ -19,8 +19,8 @@ from trimq.serving.server import made_namesrv, open_namesrv
 from trimq.settings.endpoints import Endpoint
 from trimq.settings.options import ServerOptions, metrics_endpoint, prepare_store
 from trimq.settings.process import resources_of
+from trimq.supervising.broker_layout import Family, family_of
 from trimq.supervising.child import Child
-from trimq.supervising.family import Family, family_of
 from trimq.supervising.page import FamilyPage
 
 log = logging.getLogger("trimq.supervisor")

@@ -16,7 +16,7 @@ from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers
@@ -25,8 +25,8 @@ from trimq.remoting.contract import Awaited, Gate
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
 from trimq.settings.running import RunningSettings
-from trimq.wiring import redoing
-from trimq.wiring.given import Given
+from trimq.wiring import effect_recovery
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part, Parts
 from trimq.wiring.parts import (
     assignment,
@@ -59,11 +59,11 @@ from trimq.wiring.parts import (
 from trimq.wiring.parts.clients import Clients
 from trimq.wiring.parts.cluster import NameServers
 from trimq.wiring.parts.elastic import Elastic
-from trimq.wiring.parts.figures import Figures
 from trimq.wiring.parts.lite import Lite
 from trimq.wiring.parts.produce import Sends
 from trimq.wiring.parts.replication import Followed, Replication
 from trimq.wiring.parts.requests import RequestCounters
+from trimq.wiring.parts.stats import Figures
 from trimq.wiring.parts.topics import TopicTables
 from trimq.wiring.unsupported import UNSUPPORTED
 
@@ -96,24 +96,24 @@ class Common:
     modes: RequestModes
     routes: ClusterRoutes
     lite: Lite
-    begun: BegunWork
+    detached: DetachedWork
     settings: RunningSettings
 
 
-def common_to_parts(given: Given, name_servers: NameServers, others: OtherBrokers) -> Common:
-    of_topics = topics.topic_tables(given, others)
-    has_light = given.plan.store.enable_lmq
-    of_groups = SubscriptionGroups(given.config, given.directory, given.clock, has_light)
-    of_clients = clients.no_clients(given)
-    of_figures = figures.figures_of(given, of_topics.table)
-    of_timers = timers.wheel_timers(given)
-    offset = ConsumerOffsets(given.config, given.directory, given.clock, has_light)
-    arrivals = Arrivals(given.config.max_held_pulls)
-    of_elastic = elastic.elastic_topics(given, of_topics.table, offset, of_clients, arrivals)
-    routes = assignment.cluster_routes(given, name_servers)
-    registered = cluster.registration(given, name_servers, of_topics.table)
+def common_to_parts(context: Context, name_servers: NameServers, others: OtherBrokers) -> Common:
+    of_topics = topics.topic_tables(context, others)
+    has_light = context.plan.store.enable_lmq
+    of_groups = SubscriptionGroups(context.config, context.directory, context.clock, has_light)
+    of_clients = clients.no_clients(context)
+    of_figures = figures.figures_of(context, of_topics.table)
+    of_timers = timers.wheel_timers(context)
+    offset = ConsumerOffsets(context.config, context.directory, context.clock, has_light)
+    arrivals = Arrivals(context.config.max_held_pulls)
+    of_elastic = elastic.elastic_topics(context, of_topics.table, offset, of_clients, arrivals)
+    routes = assignment.cluster_routes(context, name_servers)
+    registered = cluster.registration(context, name_servers, of_topics.table)
     return Common(
-        gate=Gate(given.store.flushed_offset),
+        gate=Gate(context.store.flushed_offset),
         requests=RequestCounters(),
         tables=TableWriter(),
         others=others,
@@ -121,16 +121,16 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         registration=registered,
         groups=of_groups,
         clients=of_clients,
-        filters=filters.sql_filters(given, of_topics.table),
+        filters=filters.sql_filters(context, of_topics.table),
         offsets=offset,
         arrivals=arrivals,
         elastic=of_elastic,
-        delays=delays.delay_service(given),
+        delays=delays.delay_service(context),
         timers=of_timers,
-        compaction=compaction.compaction_of(given, of_topics.table),
+        compaction=compaction.compaction_of(context, of_topics.table),
         figures=of_figures,
         sends=produce.sends(
-            given,
+            context,
             of_topics,
             of_groups,
             of_clients,
@@ -138,19 +138,19 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
             of_timers,
             of_elastic.maps,
         ),
-        replication=replication.replication(given, others, registered),
-        siblings=siblings.siblings(given),
-        order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
-        in_flight=InFlight(given.store, given.clock),
-        modes=RequestModes(given.directory),
+        replication=replication.replication(context, others, registered),
+        siblings=siblings.siblings(context),
+        order_blocks=OrderBlocks(context.directory, of_topics.table, of_groups, context.clock),
+        in_flight=InFlight(context.store, context.clock),
+        modes=RequestModes(context.directory),
         routes=routes,
-        lite=lite.lite_topics(given, of_topics.table, of_groups, offset, routes),
-        begun=BegunWork(),
-        settings=settings.running_settings(given, of_topics.table),
+        lite=lite.lite_topics(context, of_topics.table, of_groups, offset, routes),
+        detached=DetachedWork(),
+        settings=settings.running_settings(context, of_topics.table),
     )
 
 
-def broker_parts(given: Given, common: Common) -> list[Part]:
+def broker_parts(context: Context, common: Common) -> list[Part]:
     """In the order of trimq/wiring/part.py.
 
     Tables go to their files before messages do. Parts that refer to topics are loaded after them,
@@ -158,33 +158,33 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
     message is counted.
     """
     parts = [
-        *_who_and_where(given, common),
-        *_messages_in_and_out(given, common),
-        *_upkeep_and_cluster(given, common),
+        *_who_and_where(context, common),
+        *_messages_in_and_out(context, common),
+        *_upkeep_and_cluster(context, common),
     ]
-    return [*parts, redoing.part(given.store, parts)]
+    return [*parts, effect_recovery.part(context.store, parts)]
 
 
-def _who_and_where(given: Given, common: Common) -> list[Part]:
+def _who_and_where(context: Context, common: Common) -> list[Part]:
     """Topics, groups, clients, and how far groups have read."""
     topic, group, offset = common.topics.table, common.groups, common.offsets
     consumers = common.clients.consumers
     return [
         requests.part(common.requests),
         tables.part(common.tables, common.registration),
-        log.part(given, common.gate),
+        log.part(context, common.gate),
         topics.part(
-            given,
+            context,
             topic,
             common.tables,
             common.registration,
             offset,
             common.figures,
             topics.Holders(common.timers, common.order_blocks, common.lite.life),
-            common.begun,
+            common.detached,
         ),
         groups.part(
-            given,
+            context,
             group,
             common.tables,
             topic,
@@ -200,12 +200,12 @@ def _who_and_where(given: Given, common: Common) -> list[Part]:
                     common.modes,
                     common.in_flight,
                 ],
-                common.begun,
+                common.detached,
             ),
             common.modes,
         ),
         clients.part(
-            given,
+            context,
             common.clients,
             topic,
             group,
@@ -213,21 +213,23 @@ def _who_and_where(given: Given, common: Common) -> list[Part]:
             common.filters,
             common.elastic.groups,
         ),
-        filters.part(given, common.filters, consumers),
-        offsets.part(given, offset, common.topics, group, consumers, common.elastic),
-        progress.part(given, topic, group, consumers, offset, common.figures),
+        filters.part(context, common.filters, consumers),
+        offsets.part(context, offset, common.topics, group, consumers, common.elastic),
+        progress.part(context, topic, group, consumers, offset, common.figures),
     ]
 
 
-def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
+def _messages_in_and_out(context: Context, common: Common) -> list[Part]:
     """Sends, pulls and pops, and what makes messages come later."""
     topic, group, offset = common.topics.table, common.groups, common.offsets
     consumers, traffic = common.clients.consumers, common.figures.traffic
-    subscriptions = PullSubscriptions(given.config, group, consumers, common.filters, given.clock)
+    subscriptions = PullSubscriptions(
+        context.config, group, consumers, common.filters, context.clock
+    )
     return [
-        produce.part(given, common.sends),
+        produce.part(context, common.sends),
         transactions.part(
-            given,
+            context,
             common.sends,
             topic,
             offset,
@@ -235,7 +237,7 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
             common.elastic.maps,
         ),
         consume.part(
-            given,
+            context,
             common.arrivals,
             common.topics,
             group,
@@ -245,15 +247,15 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
             consume.Kept(common.compaction, common.elastic),
         ),
         elastic.part(
-            given,
+            context,
             common.elastic,
             elastic.Around(topic, offset, common.clients, common.registration, common.routes),
         ),
-        messages.part(given, consumers, common.filters.table),
+        messages.part(context, consumers, common.filters.table),
         delays.part(common.delays, common.elastic.maps, traffic),
-        timers.part(given, common.timers, common.sends, topic, common.elastic.maps),
+        timers.part(context, common.timers, common.sends, topic, common.elastic.maps),
         pop.part(
-            given,
+            context,
             common.sends,
             topic,
             group,
@@ -270,27 +272,27 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
             ),
             traffic,
         ),
-        assignment.part(given, common.routes, common.modes, consumers),
+        assignment.part(context, common.routes, common.modes, consumers),
     ]
 
 
-def _upkeep_and_cluster(given: Given, common: Common) -> list[Part]:
+def _upkeep_and_cluster(context: Context, common: Common) -> list[Part]:
     topic, group, offset = common.topics.table, common.groups, common.offsets
     traffic = common.figures.traffic
     return [
         compaction.part(common.compaction),
         siblings.part(common.siblings, topic, group),
-        retention.part(given, common.topics, offset, common.timers),
+        retention.part(context, common.topics, offset, common.timers),
         cluster.part(common.others),
         replication.part(
-            given,
+            context,
             common.replication,
             common.others,
             Followed(common.topics, group, offset, common.delays, common.modes, common.timers),
         ),
-        lite.part(given, common.lite, topic, group, offset, traffic),
+        lite.part(context, common.lite, topic, group, offset, traffic),
         settings.part(common.settings),
-        figures.part(given, common.figures, common.delays, common.timers),
+        figures.part(context, common.figures, common.delays, common.timers),
     ]
 
 
@@ -305,50 +307,50 @@ class Broker:
     gates: tuple[Awaited, ...]
 
 
-def build_broker(given: Given, name_servers: NameServers) -> Broker:
+def build_broker(context: Context, name_servers: NameServers) -> Broker:
     """Build on an open store; config files are read here."""
-    others = cluster.other_brokers(given, name_servers)
-    common = common_to_parts(given, name_servers, others)
-    return assembled(given, common, broker_parts(given, common))
+    others = cluster.other_brokers(context, name_servers)
+    common = common_to_parts(context, name_servers, others)
+    return assembled(context, common, broker_parts(context, common))
 
 
-def assembled(given: Given, common: Common, list_of_parts: list[Part]) -> Broker:
+def assembled(context: Context, common: Common, list_of_parts: list[Part]) -> Broker:
     """The parts, loaded and connected with the store, the settings and both ports."""
     parts = Parts(list_of_parts)
     parts.load()
-    parts.listen_to(given.store)
+    parts.listen_to(context.store)
     common.settings.add_listener(parts.heed_settings)
-    end_terms_with_cuts(given, common)
+    end_terms_with_cuts(context, common)
     why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     dispatcher = partial(
         Dispatcher,
         end_of_receive=parts.end_of_receive,
         on_request=common.requests.count,
         counters=common.requests.remoting,
-        holdback=common.registration.holdback,
+        held_replies=common.registration.held_replies,
     )
     return Broker(
         common,
         parts,
         main=dispatcher(parts.processors, request_log=RequestLog("broker", why_not)),
         vip=dispatcher(parts.vip_processors, request_log=RequestLog("broker's VIP port", why_not)),
-        gates=awaited_by_replies(given, common),
+        gates=awaited_by_replies(context, common),
     )
 
 
-def end_terms_with_cuts(given: Given, common: Common) -> None:
+def end_terms_with_cuts(context: Context, common: Common) -> None:
     """Replies that wait for what is cut off the log must not take for theirs what comes in its place."""
 
     def ended(end: int) -> None:
-        common.gate.end_term(min(given.store.flushed_offset, end))
+        common.gate.end_term(min(context.store.flushed_offset, end))
         common.replication.slaves.end_term(0)
 
-    given.store.add_cut_listener(ended)
+    context.store.add_cut_listener(ended)
 
 
-def awaited_by_replies(given: Given, common: Common) -> tuple[Awaited, ...]:
+def awaited_by_replies(context: Context, common: Common) -> tuple[Awaited, ...]:
     """What a reply to a producer that wants its message to be safe waits for, side by side."""
-    plan = given.plan
+    plan = context.plan
     disk = Awaited(
         common.gate, plan.store.sync_flush_timeout / 1000, ResponseCode.FLUSH_DISK_TIMEOUT
     )

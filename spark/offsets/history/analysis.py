@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.spark.offsets.history.history import History, spread
-from trimq.spark.offsets.history.since import stuck_since
+from trimq.spark.offsets.history.stuck_since import stuck_since
 from trimq.spark.offsets.snapshot.filters import ALL, Filters
 
 # Points of a curve over time.

@@ -195,13 +195,13 @@ async def test_replies_are_held_back_until_all_name_servers_know_a_new_topic(
 ) -> None:
     async with name_server() as server, broker.registered(server.addr) as registration:
         assert await server.heard() == "all"
-        assert not registration.holdback.wanted
+        assert not registration.held_replies.wanted
         broker.create("T")
-        assert registration.holdback.wanted
+        assert registration.held_replies.wanted
         assert server.silent()
-        await registration.holdback.passed()
+        await registration.held_replies.passed()
         assert server.bodies[-1].topic_config_serialize_wrapper.topic_config_table.keys() == {"T"}
-        assert not registration.holdback.wanted
+        assert not registration.held_replies.wanted
 
 
 async def test_nobody_is_held_back_while_no_name_server_answers(broker: Broker) -> None:
@@ -209,7 +209,7 @@ async def test_nobody_is_held_back_while_no_name_server_answers(broker: Broker) 
         addr = server.addr
     async with broker.registered(addr) as registration:
         broker.create("T")
-        assert not registration.holdback.wanted
+        assert not registration.held_replies.wanted
 
 
 async def test_a_refused_topic_makes_a_full_registration(broker: Broker) -> None:

@@ -60,7 +60,11 @@ def passes(mock_clock):
 
 
 async def test_a_message_wakes_the_pulls_that_wait_for_its_queue(mock_clock, arrivals, waiting):
-    here, there, elsewhere = await waiting(), await waiting(queue_id=1), await waiting(topic="U")
+    here, there, elsewhere = (
+        await waiting(),
+        await waiting(queue_id=1),
+        await waiting(topic="U"),
+    )
     assert arrivals.waiting == 3
     arrivals.arrived([message()])
     await wait_all_tasks_blocked()

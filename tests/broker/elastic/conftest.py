@@ -11,7 +11,7 @@ from trimq.broker.cluster.announcement import Announcement
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.model import Change, Move, new_topic
 from trimq.broker.elastic.readers import ElasticReaders
-from trimq.broker.elastic.tails import Tails
+from trimq.broker.elastic.retired_queues import RetiredQueues
 from trimq.broker.groups.client_record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
@@ -82,7 +82,7 @@ class ElasticBroker:
         """What the broker does every few seconds with queues behind the last one in use."""
         broker = self.broker
         readers = ElasticReaders(self.groups, broker.consumers, self.offsets, self.store)
-        Tails(self.maps, readers, self.topics).tend(TOPIC)
+        RetiredQueues(self.maps, readers, self.topics).tend(TOPIC)
 
     def topic(self) -> TopicConfig:
         found = self.topics.get(TOPIC)

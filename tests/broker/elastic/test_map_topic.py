@@ -12,7 +12,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.timer_puts import TimerPuts
 from trimq.broker.topics.checks import check_not_system
-from trimq.broker.transactions.copies import BadHalf, HalfSays, real_place
+from trimq.broker.transactions.half_copies import BadHalf, HalfSays, real_place
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.names import ELASTIC_MAP_TOPIC, SCHEDULE_TOPIC

@@ -5,7 +5,7 @@ import pytest
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.produce.conftest import header_of
 from trimq.broker.elastic.model import Move, converted_topic, new_topic
-from trimq.broker.elastic.places import OldLists
+from trimq.broker.elastic.partition_routing import OldLists
 from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.groups.client_record import Client
 from trimq.broker.produce.outcomes import Refused, Sent

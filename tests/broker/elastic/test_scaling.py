@@ -19,8 +19,8 @@ from trimq.broker.elastic.model import (
     plan_merge,
     plan_split,
 )
+from trimq.broker.elastic.retired_queues import RetiredQueues
 from trimq.broker.elastic.scaling import READY_SECONDS, Scaling
-from trimq.broker.elastic.tails import Tails
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.remoting.contract import LimitReached
@@ -112,8 +112,8 @@ class Home:
         else:
             self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
         self.maps, self.readers = Maps(self.topics), Readers()
-        self.tails = Tails(self.maps, self.readers, self.topics)
-        self.scaling = Scaling(self.maps, self.readers, self.tails, clock)
+        self.retired_queues = RetiredQueues(self.maps, self.readers, self.topics)
+        self.scaling = Scaling(self.maps, self.readers, self.retired_queues, clock)
 
     @property
     def told(self) -> tuple[int, int]:

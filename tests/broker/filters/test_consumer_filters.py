@@ -68,7 +68,7 @@ class Table:
         for text in self.filters.unread(group, subscriptions):
             self.expressions.read_now("SQL92", text)
         self.filters.register(group, subscriptions)
-        self.said = subscriptions
+        self.verdicts = subscriptions
 
     def find(self, topic: str = "T", group: str = "G") -> Filter:
         found = self.filters.find(topic, group)
@@ -320,10 +320,10 @@ def test_a_topic_that_there_is_not_has_no_filter(table: Table) -> None:
     # It comes with the first heartbeat after its topic, also with one that says no subscriptions.
     table.topics.missing = set()
     table.expressions.read_now("SQL92", "a = 5")
-    table.filters.register_missing("G", table.said)
+    table.filters.register_missing("G", table.verdicts)
     assert table.find("T").data.expression == "a = 5"
     first = table.find("U")
-    table.filters.register_missing("G", table.said)
+    table.filters.register_missing("G", table.verdicts)
     assert table.find("U") is first
 
 

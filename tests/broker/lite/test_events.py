@@ -8,7 +8,7 @@ import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.lite.readers import Readers, Subscriber
+from trimq.broker.lite.subscribers import Subscriber, Subscribers
 from trimq.broker.steps import at_once
 
 NAMES = [f"%LMQ%$T${number}" for number in range(20)]
@@ -25,8 +25,8 @@ class Clock:
         return self.now
 
 
-def group_of(names: Iterable[str]) -> Readers:
-    readers = Readers()
+def group_of(names: Iterable[str]) -> Subscribers:
+    readers = Subscribers()
     for name in names:
         readers.add(Subscriber(name, "G"))
     return readers
@@ -55,13 +55,13 @@ class World:
     def bind_topic(self, group: str) -> str:
         return "T"
 
-    def readers(self, queue: str, group: str) -> Readers:
+    def readers(self, queue: str, group: str) -> Subscribers:
         return group_of(name for name, queues in self.clients.items() if queue in queues)
 
-    def wildcard_readers(self, group: str, topic: str) -> Readers:
+    def wildcard_readers(self, group: str, topic: str) -> Subscribers:
         return group_of(self.clients)
 
-    def all_readers(self, queue: str) -> dict[str, Readers]:
+    def all_readers(self, queue: str) -> dict[str, Subscribers]:
         return {"G": self.readers(queue, "G")}
 
     def find(self, client_id: str) -> Any:
@@ -256,7 +256,7 @@ def test_an_administrator_has_all_looked_at(group: str) -> None:
     assert (told.woken, told.taken()) == (["c"], [NAMES[5]])
 
 
-class Walked(Readers):
+class Walked(Subscribers):
     """May be walked through from anywhere, and not copied."""
 
     def __iter__(self) -> Iterator[Subscriber]:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.lite.readers import Readers, Subscriber
 from trimq.broker.lite.registry import (
     WITHOUT_TYPE,
     LiteSubscriptions,
@@ -14,6 +13,7 @@ from trimq.broker.lite.registry import (
     OptionWithoutType,
     QuotaExceeded,
 )
+from trimq.broker.lite.subscribers import Subscriber, Subscribers
 from trimq.broker.steps import at_once
 
 ONE, TWO = "%LMQ%$T$one", "%LMQ%$T$two"
@@ -76,7 +76,7 @@ def made(most: int = 100, **groups: str) -> tuple[LiteSubscriptions, Heard, Cloc
     return subscriptions, heard, clock
 
 
-def by_group(readers: Mapping[str, Readers]) -> dict[str, list[Subscriber]]:
+def by_group(readers: Mapping[str, Subscribers]) -> dict[str, list[Subscriber]]:
     return {group: list(clients) for group, clients in readers.items()}
 
 

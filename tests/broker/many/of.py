@@ -6,12 +6,12 @@ from typing import Any
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.testing import RecordingPeer
 
@@ -49,8 +49,8 @@ class Of:
             offsets.commit_pull(group, topic, 0, 1)
         return offsets
 
-    def batches(self, pairs: Iterable[tuple[str, str]]) -> OrderedBatches:
-        batches = OrderedBatches(self.clock)
+    def batches(self, pairs: Iterable[tuple[str, str]]) -> OrderedBlocks:
+        batches = OrderedBlocks(self.clock)
         for group, topic in pairs:
             batches.begin(OrderedQueue(topic, group, 0), None, NOW, 1000, [0])
         return batches

@@ -12,8 +12,8 @@ from trimq.broker.groups.queue_locks import QueueLocks
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.sharding import LiteSharding
-from trimq.broker.pop.batches import OrderedQueue
-from trimq.broker.pop.openings import Openings
+from trimq.broker.pop.block_timeouts import BlockTimeouts
+from trimq.broker.pop.order_rules import OrderedQueue
 from trimq.broker.steps import Pace, at_once
 from trimq.broker.tables.pairs import parts_of
 from trimq.broker.timers.metrics import TimerMetrics
@@ -110,11 +110,11 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 async def test_blocks_that_open_together_open_one_by_one(tmp_path: Path, pauses: list[int]) -> None:
     of, opened = Of(tmp_path / "some", SOME), list[OrderedQueue]()
     batches = of.batches(of.alone)
-    openings = Openings(batches, opened.append, of.clock)
+    block_timeouts = BlockTimeouts(batches, opened.append, of.clock)
     for group, topic in of.alone:
-        openings.watch(OrderedQueue(topic, group, 0))
+        block_timeouts.watch(OrderedQueue(topic, group, 0))
     of.clock.now += 1000
-    await openings.release()
+    await block_timeouts.release()
     assert (len(opened), len(pauses)) == (SOME, SOME)
 
 

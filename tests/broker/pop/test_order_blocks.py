@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from trimq.broker.pop.batches import NotInBatch, OrderedQueue, offsets_of
 from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.pop.order_rules import NotInBlock, OrderedQueue, offsets_of
 from trimq.broker.steps import at_once
 
 NOW = 1_700_000_000_000
@@ -71,7 +71,7 @@ def test_single_messages_have_times_of_their_own(blocks: OrderBlocks, clock: Any
 
 def test_what_is_not_of_the_batch(blocks: OrderBlocks) -> None:
     blocks.begin(Q, None, NOW, 1000, [5, 7])
-    with pytest.raises(NotInBatch):
+    with pytest.raises(NotInBlock):
         blocks.acknowledge(Q, 6, NOW)
     assert blocks.acknowledge(Q, 5, NOW - 1) is None
     assert blocks.acknowledge(Q, 6, NOW - 1) is None
@@ -259,7 +259,7 @@ class Model(RuleBasedStateMachine):
             return
         try:
             following = self.blocks.acknowledge(Q, offset, self.popped_at - late)
-        except NotInBatch:
+        except NotInBlock:
             assert offset not in self.batch
             assert not late
             return

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trimq.broker.produce.puts import PutRefused, PutRules
-from trimq.broker.timers.rule import TimerRule
+from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.store.messages.message import Message
 
 UNAVAILABLE = 14

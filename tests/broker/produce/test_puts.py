@@ -11,7 +11,7 @@ from trimq.broker.produce.puts import (
     put_answer,
     put_status,
 )
-from trimq.broker.timers.rule import TimerRule
+from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.properties import parse_properties

@@ -116,7 +116,7 @@ async def test_delivered_and_not_in_the_checkpoint(
     assert timing.bodies == ["x"]
     monkeypatch.undo()
     await restarted(timing)
-    assert len(timing.timers.putting.out) == 1
+    assert len(timing.timers.copy_writer.out) == 1
     await timing.until(30)
     assert timing.bodies == ["x", "y"]
 
@@ -161,14 +161,14 @@ async def test_a_recall_that_was_read_is_read_again(
     timing.recall("U1", 3)
     await timing.until(2)
     read = []
-    real = timing.timers.putting.deletes
+    real = timing.timers.copy_writer.deletes
 
     async def deletes(batch: Any) -> set[str]:
         read.append(await real(batch))
         await trio.sleep_forever()
         raise AssertionError
 
-    monkeypatch.setattr(timing.timers.putting, "deletes", deletes)
+    monkeypatch.setattr(timing.timers.copy_writer, "deletes", deletes)
     await timing.until(5)
     assert read == [{"U1"}]
     assert timing.delivered == []
@@ -311,7 +311,7 @@ async def test_a_message_that_has_rolled_is_not_taken_for_its_recall(
     checkpoint.write_bytes(before_the_flush)
     timing.clock.jumped += 15 * SECOND
     await timing.start()
-    assert len(timing.timers.putting.out) == 2
+    assert len(timing.timers.copy_writer.out) == 2
     await timing.until(90)
     assert timing.bodies == ["stays"]
     timing.kill()
@@ -343,16 +343,16 @@ async def test_killed_twice_before_a_slot_is_done(
     monkeypatch.undo()
     timing.kill()
     await timing.start(run=False)
-    assert len(timing.timers.putting.out) == 64
+    assert len(timing.timers.copy_writer.out) == 64
     # Something else is sent, and a checkpoint speaks of it.
     timing.send("later", 30)
     await timing.timers._flush()
     timing.kill()
     await timing.start()
-    assert len(timing.timers.putting.out) == 64
+    assert len(timing.timers.copy_writer.out) == 64
     await trio.sleep(3)
     assert timing.bodies == sent
-    assert len(timing.timers.putting.out) == 0
+    assert len(timing.timers.copy_writer.out) == 0
     await timing.until(50)
     assert timing.bodies == [*sent, "later"]
 

@@ -14,7 +14,7 @@ from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.timer_puts import TimerPuts
-from trimq.broker.timers.rule import TimerRule
+from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import TIMER_TOPIC

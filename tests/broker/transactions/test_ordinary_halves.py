@@ -11,7 +11,7 @@ from trimq.broker.produce.half_messages import make_half
 from trimq.broker.produce.properties import SendProperties, is_prepared
 from trimq.broker.produce.unique_ids import UniqueIds
 from trimq.broker.produce.wait_stored import wait_stored
-from trimq.broker.transactions.copies import BadHalf, HalfSays, committed, committed_as_it_says
+from trimq.broker.transactions.half_copies import BadHalf, HalfSays, committed, committed_as_it_says
 from trimq.codec.names import TRANS_HALF_TOPIC
 from trimq.codec.records.properties import find_property, format_properties, parse_properties
 from trimq.codec.records.record import Record

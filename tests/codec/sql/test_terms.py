@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from trimq.codec.records.properties import format_properties
 from trimq.codec.sql.grammar import parse
-from trimq.codec.sql.looked import Overworked
 from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN
+from trimq.codec.sql.property_lookup import Overworked
 from trimq.codec.sql.values import NotComparable
 
 EXCEPTION = "exception"

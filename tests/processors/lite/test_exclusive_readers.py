@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.broker.lite.test_telling import Connection
+from tests.broker.lite.test_unsubscribe_notices import Connection
 from tests.processors.lite.test_lite_pops import ONE, Lite
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.groups import SubscriptionGroupConfig

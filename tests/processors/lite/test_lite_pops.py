@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.pop.batches import OrderedBatches
+from trimq.broker.pop.order_rules import OrderedBlocks
 from trimq.broker.steps import Steps, at_once
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -186,8 +186,8 @@ def test_a_client_with_more_news_than_notes_is_answered(
     assert lite.popped(max_msg_num=32) == 0
     assert len(looks) <= before + 1
     # Even if each look finds more than fits.
-    monkeypatch.setattr(OrderedBatches, "free_at", lambda *_: None)
-    monkeypatch.setattr(OrderedBatches, "is_blocked", lambda *_: True)
+    monkeypatch.setattr(OrderedBlocks, "free_at", lambda *_: None)
+    monkeypatch.setattr(OrderedBlocks, "is_blocked", lambda *_: True)
     at_once(lite.broker.lite.events.look_at_client("c", "G"))
     before = len(looks)
     assert lite.popped(max_msg_num=32) == 0

@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from tests.processors.pop.conftest import header_of
-from trimq.broker.pop.batches import OrderedQueue
+from trimq.broker.pop.order_rules import OrderedQueue
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
 from trimq.codec.headers.base import encode_header
@@ -308,7 +308,7 @@ async def test_who_waits_is_woken(
         found.append((offsets, trio.current_time() - start))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ordered.orderly.openings.run)
+        nursery.start_soon(ordered.orderly.block_timeouts.run)
         # The time of the block is up.
         assert await ordered.popped() == "0 0 0,1"
         at = broker.clock.millis()
@@ -357,7 +357,7 @@ async def test_who_asked_to_be_told_is_told_when_a_block_opens(
     ordered, told = Ordered(broker), broker.processor(Notification)
     ordered.put(3)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ordered.orderly.openings.run)
+        nursery.start_soon(ordered.orderly.block_timeouts.run)
         await ordered.popped()
         start = trio.current_time()
         response = await answer(told, notice(broker, 60_000))

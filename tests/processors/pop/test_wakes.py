@@ -184,7 +184,7 @@ ELSEWHERE: Final = {
     "::test_a_pull_that_is_held_wakes_for_its_part",
     "a queue moves to another broker, pull": "tests/processors/consume/test_static_pulls.py"
     "::test_a_held_pull_learns_that_its_queue_has_moved",
-    "a gate opens, pull": "tests/broker/elastic/test_waiting_at_gates.py"
+    "a gate opens, pull": "tests/broker/elastic/test_gate_waits.py"
     "::test_it_ends_at_once_when_a_gate_of_its_group_opens",
     "a reset, pull at a gate": "tests/processors/consume/test_elastic_pulls.py"
     "::test_an_owner_that_waits_for_messages_hears_of_a_reset_at_once",

@@ -9,7 +9,7 @@ from tests.processors.conftest import NOW, Broker
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.recalling import Recalling
 from trimq.broker.produce.staging import Staging
-from trimq.broker.timers.rule import TimerRule
+from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.codec.errors import CodecError
 from trimq.codec.names import REMARK_LEFT, TIMER_TOPIC
 from trimq.codec.records.properties import parse_properties

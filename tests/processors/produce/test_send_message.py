@@ -88,7 +88,10 @@ def test_a_static_topics_queue_is_answered_in_its_own_numbers(producing):
     assert refused.code == ResponseCode.MESSAGE_ILLEGAL
     assert "queueOffset" not in refused.ext_fields
     elsewhere = producing.send("S", e=7)
-    assert (elsewhere.code, elsewhere.ext_fields) == (ResponseCode.NOT_LEADER_FOR_QUEUE, None)
+    assert (elsewhere.code, elsewhere.ext_fields) == (
+        ResponseCode.NOT_LEADER_FOR_QUEUE,
+        None,
+    )
 
 
 def test_only_the_long_header_can_name_the_brokers_own_queue(producing):

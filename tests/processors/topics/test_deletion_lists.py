@@ -25,7 +25,7 @@ class Site:
         self.broker = broker
         topics = broker.processor(DeleteTopicInBrokerList)
         groups = broker.processor(DeleteSubscriptionGroupList)
-        for service in (topics._paced._begun.run, topics._paced.run, groups._paced.run):
+        for service in (topics._paced._detached.run, topics._paced.run, groups._paced.run):
             nursery.start_soon(service)
 
     def create(self, *names: str) -> None:

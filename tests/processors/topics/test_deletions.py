@@ -9,7 +9,7 @@ import trio.testing
 
 from tests.processors.conftest import Broker
 from trimq.broker.produce.puts import PutRefused
-from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.steps import Steps, in_steps
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -37,7 +37,7 @@ class Parent:
         for number in range(COUNT):
             self.put(f"n{number}")
             broker.offsets.commit("c", "G", f"%LMQ%$T$n{number}", 0, 1)
-        self.begun: BegunWork = broker.processor(DeleteTopicInBroker)._begun
+        self.detached: DetachedWork = broker.processor(DeleteTopicInBroker)._detached
         self.deletion: TopicDeletion = broker.processor(DeleteTopicInBroker)._deletion
 
     def put(self, name: str) -> None:
@@ -70,7 +70,7 @@ async def test_a_parent_goes_when_its_lite_topics_have_gone(parent: Parent) -> N
     assert 0 < parent.left < COUNT
     assert "T" in parent.broker.topics
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(parent.begun.run)
+        nursery.start_soon(parent.detached.run)
         answer = await asked.answer(asked.request)
         nursery.cancel_scope.cancel()
     assert answer.code == ResponseCode.SUCCESS
@@ -87,7 +87,7 @@ async def test_it_goes_on_when_nobody_waits_any_more(parent: Parent) -> None:
     again = parent.delete()
     assert isinstance(again, Later)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(parent.begun.run)
+        nursery.start_soon(parent.detached.run)
         await again.answer(again.request)
         # Both were the same deletion: what is made now stays.
         parent.broker.topics.update(TopicConfig(topic_name="T"))
@@ -148,7 +148,7 @@ def test_a_group_of_many_topics_is_deleted_in_steps(parent: Parent) -> None:
 
     async def play() -> Response:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(parent.begun.run)
+            nursery.start_soon(parent.detached.run)
             answer = await asked.answer(asked.request)
             nursery.cancel_scope.cancel()
         return answer
@@ -170,7 +170,7 @@ def test_a_topic_of_many_queues_is_deleted_in_steps(parent: Parent) -> None:
 
 
 async def test_work_that_fails_fails_for_whoever_waits_and_the_next_goes_on() -> None:
-    begun, done = BegunWork(), []
+    detached, done = DetachedWork(), []
 
     def some(name: str, error: Exception | None) -> Steps[None]:
         for _ in range(20):
@@ -179,29 +179,32 @@ async def test_work_that_fails_fails_for_whoever_waits_and_the_next_goes_on() ->
             raise error
         done.append(name)
 
-    failing, good = begun.begin("a", some("a", StoreError("no"))), begun.begin("b", some("b", None))
+    failing, good = (
+        detached.begin("a", some("a", StoreError("no"))),
+        detached.begin("b", some("b", None)),
+    )
     assert failing is not None
     assert good is not None
-    assert begun.begin("a", some("a", None)) is failing
+    assert detached.begin("a", some("a", None)) is failing
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(begun.run)
+        nursery.start_soon(detached.run)
         with pytest.raises(StoreError, match="no"):
-            await begun.wait(failing)
-        await begun.wait(good)
+            await detached.wait(failing)
+        await detached.wait(good)
         nursery.cancel_scope.cancel()
     assert done == ["b"]
 
 
 def test_little_is_done_at_once_and_fails_at_once() -> None:
-    begun = BegunWork()
+    detached = DetachedWork()
 
     def little() -> Steps[None]:
         yield
         raise StoreError("no")
 
     with pytest.raises(StoreError):
-        begun.begin("a", little())
-    assert begun.begin("a", iter_of_nothing()) is None
+        detached.begin("a", little())
+    assert detached.begin("a", iter_of_nothing()) is None
 
 
 def iter_of_nothing() -> Steps[None]:

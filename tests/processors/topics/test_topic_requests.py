@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trimq.broker.elastic.model import new_topic
-from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.steps import Steps
 from trimq.codec.bodies.base import decode_body, encode_body
@@ -213,7 +213,7 @@ def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
     deletion = TopicDeletion(
         broker.config, broker.topics, broker.offsets, store, broker.traffic, timers, blocks, lite
     )
-    processor = DeleteTopicInBroker(broker.config, broker.topics, deletion, BegunWork())
+    processor = DeleteTopicInBroker(broker.config, broker.topics, deletion, DetachedWork())
     header = headers.DeleteTopicRequestHeader(topic="T")
     assert processor.handle(broker.request(215, header)).code == 0
     assert store.names == timers.names == blocks.names == ["T", "%RETRY%g+T", "%RETRY%g_T"]

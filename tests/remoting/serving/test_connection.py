@@ -10,7 +10,7 @@ import trio.testing
 from trimq.codec.codes import ResponseCode
 from trimq.codec.frames.command import ROCKETMQ, RemotingCommand, encode_command
 from trimq.remoting.clients.client import Client
-from trimq.remoting.contract import Awaited, Gate, Holdback, Later, PeerGone, Processor, Response
+from trimq.remoting.contract import Awaited, Gate, HeldReplies, Later, PeerGone, Processor, Response
 from trimq.remoting.errors import RemotingTimeout
 from trimq.remoting.limits import Limits
 from trimq.remoting.serving.dispatch import Dispatcher
@@ -110,15 +110,15 @@ async def test_replies_wait_until_the_news_was_heard(connected, autojump_clock):
     async def heard():
         await trio.sleep(2)
 
-    holdback = Holdback(heard)
+    held_replies = HeldReplies(heard)
 
     def create(_request):
-        holdback.wanted = True
+        held_replies.wanted = True
         return Response()
 
     began = trio.current_time()
     processors = [Do(10, echo), Do(11, create)]
-    async with connected(Server(Dispatcher(processors, holdback=holdback))) as client:
+    async with connected(Server(Dispatcher(processors, held_replies=held_replies))) as client:
         await client.request(10)
         assert trio.current_time() == began
         await client.request(11)
@@ -490,9 +490,9 @@ async def test_a_reply_that_is_held_back_while_its_term_ends(connected, autojump
     async def answer(_request):
         return Response(durable_at=9)
 
-    holdback = Holdback(held.wait)
-    holdback.also(held.wait, lambda: True)
-    dispatcher = Dispatcher([Do(10, lambda r: Later(r, answer))], holdback=holdback)
+    held_replies = HeldReplies(held.wait)
+    held_replies.also(held.wait, lambda: True)
+    dispatcher = Dispatcher([Do(10, lambda r: Later(r, answer))], held_replies=held_replies)
     server = Server(dispatcher, gates=(Awaited(slaves, 3, 12),))
     codes = []
     async with connected(server) as client, trio.open_nursery() as nursery:

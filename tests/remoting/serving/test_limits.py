@@ -17,11 +17,11 @@ from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Later, Processor, Request, Response
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.limits import Limits
+from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.dispatch import Dispatcher
-from trimq.remoting.serving.doorkeeper import Doorkeeper
 from trimq.remoting.serving.server import Server
 from trimq.remoting.wire.proxy_protocol import parse_networks
-from trimq.remoting.wire.unfinished import FrameWatch
+from trimq.remoting.wire.unfinished_frames import FrameWatch
 
 ECHO, FOREVER, PULL = 10, 11, 12
 HALF = struct.pack(">I", 1_000_000) + bytes(200_000)
@@ -190,7 +190,7 @@ async def test_the_body_of_a_held_pull_is_not_kept(start: Start) -> None:
 class TestDoorkeeper:
     def test_one_address_gets_only_so_many(self) -> None:
         counters = RemotingCounters()
-        door = Doorkeeper(Limits(address_limit=3, connection_limit=5), counters)
+        door = ConnectionAdmission(Limits(address_limit=3, connection_limit=5), counters)
         assert [door.admit("192.0.2.1", 0) for _ in range(4)] == [True, True, True, False]
         assert door.admit("192.0.2.2", 0)
         door.left("192.0.2.1")
@@ -199,32 +199,34 @@ class TestDoorkeeper:
 
     def test_one_address_brings_only_so_many_a_second(self) -> None:
         counters = RemotingCounters()
-        door = Doorkeeper(Limits(address_rate=2), counters)
+        door = ConnectionAdmission(Limits(address_rate=2), counters)
         assert sum(door.admit("192.0.2.1", 0) for _ in range(50)) == 20
         assert sum(door.admit("192.0.2.1", 5) for _ in range(50)) == 10
         assert counters.limits == {"maxNewConnectionsPerAddress": 70}
 
     def test_this_machine_counts_in_all_only(self) -> None:
         counters = RemotingCounters()
-        door = Doorkeeper(Limits(address_limit=1, address_rate=1, connection_limit=50), counters)
+        door = ConnectionAdmission(
+            Limits(address_limit=1, address_rate=1, connection_limit=50), counters
+        )
         hosts = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
         assert sum(door.admit(hosts[n % 3], 0) for n in range(60)) == 50
         assert counters.limits == {"maxConnections": 10}
 
     def test_balancers_stand_for_many(self) -> None:
         limits = Limits(address_limit=1, address_rate=1)
-        door = Doorkeeper(limits, RemotingCounters(), parse_networks("192.0.2.0/24"))
+        door = ConnectionAdmission(limits, RemotingCounters(), parse_networks("192.0.2.0/24"))
         assert all(door.admit("192.0.2.1", 0) for _ in range(50))
 
     def test_refusals_are_logged_once_a_minute(self, caplog: pytest.LogCaptureFixture) -> None:
-        door = Doorkeeper(Limits(connection_limit=1), RemotingCounters())
+        door = ConnectionAdmission(Limits(connection_limit=1), RemotingCounters())
         for now in range(121):
             door.admit("192.0.2.1", now)
         assert caplog.text.count("connections refused") == 2
 
     def test_0_is_no_limit(self) -> None:
         limits = Limits(address_limit=0, address_rate=0, connection_limit=0)
-        door = Doorkeeper(limits, RemotingCounters())
+        door = ConnectionAdmission(limits, RemotingCounters())
         assert all(door.admit("192.0.2.1", 0) for _ in range(20_000))
 
 

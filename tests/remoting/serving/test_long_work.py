@@ -17,7 +17,7 @@ from trimq.codec.frames.command import RemotingCommand, encode_command
 from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Later, Processor, Request, Response
 from trimq.remoting.limits import Limits
-from trimq.remoting.memory import NetworkMemory
+from trimq.remoting.memory_budget import MemoryBudget
 from trimq.remoting.resources import Resources
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.server import Server
@@ -86,7 +86,7 @@ class Long(Processor[None]):
 class Running:
     def __init__(self, limit: int = 0, **limits: Any) -> None:
         self.long = Long()
-        self.memory = NetworkMemory(limit)
+        self.memory = MemoryBudget(limit)
         self.resources = Resources(self.memory)
         self.server = Server(
             Dispatcher([Echo(), self.long, Forever()]),

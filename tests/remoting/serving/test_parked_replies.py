@@ -10,7 +10,7 @@ from trimq.remoting.contract import Response
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.gate import Awaited, Gate
 from trimq.remoting.serving.durable_replies import ParkedReplies
-from trimq.remoting.serving.turn import Reply
+from trimq.remoting.serving.receive_frames import Reply
 from trimq.remoting.wire.outbox import Outbox
 from trimq.remoting.wire.streams import Wire
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trimq.remoting import sparingly
+from trimq.remoting import log_throttle
 from trimq.remoting.contract import Peer, Response
 from trimq.remoting.serving.request_log import RequestLog
 
@@ -43,7 +43,7 @@ def test_what_is_missing_is_named_once_a_minute(
     peer: Peer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(sparingly.time, "monotonic", lambda: now)
+    monkeypatch.setattr(log_throttle.time, "monotonic", lambda: now)
     log = RequestLog("broker", {37: "transactions are not supported yet"})
     for _ in range(5):
         log.unanswered(37, peer)

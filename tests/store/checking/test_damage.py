@@ -14,7 +14,7 @@ from trimq.store.checking.check import CheckReport, StoreCheck
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
-from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 
 COUNT = 60
 QUEUE_FILE = 20 * 8

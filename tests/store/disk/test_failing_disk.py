@@ -10,7 +10,7 @@ import pytest
 from trimq.store.disk import files
 from trimq.store.errors import DiskFull, StoreError, StoreNotWritable
 from trimq.store.upkeep import checkpointing
-from trimq.store.upkeep.checkpoint import load_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint
 
 
 class Disk:

@@ -13,7 +13,7 @@ from trimq.codec.entries.queue import parse_all
 from trimq.store.disk.config_file import ConfigFile
 from trimq.store.disk.files import OpenFiles, drop_bytes
 from trimq.store.messages.tags import TagCodes
-from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 

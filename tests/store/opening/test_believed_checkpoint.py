@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.store.opening.test_recovery import entries, fill
 from trimq.codec.entries.checkpoint import Checkpoint
-from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 
 
 def test_the_scan_begins_at_the_checkpoint(bench):

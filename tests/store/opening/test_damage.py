@@ -12,7 +12,7 @@ from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.store.checking.check import StoreCheck
 from trimq.store.errors import DiskFull, StoreDamaged, WrongFileSize
-from trimq.store.upkeep.checkpoint import save_checkpoint
+from trimq.store.upkeep.checkpoint_file import save_checkpoint
 
 FILE = 1024
 BODY = b"b" * 40

@@ -29,7 +29,7 @@ from trimq.store.errors import StoreDamaged, StoreError
 from trimq.store.index import writing as index_writing
 from trimq.store.opening import index_recovery
 from trimq.store.upkeep import checkpointing
-from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 
 SECTOR = 40
 

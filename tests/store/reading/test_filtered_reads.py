@@ -10,7 +10,7 @@ from tests.cold import make_cold
 from tests.interpreted import needs_plain_log
 from tests.store.conftest import Bench
 from trimq.broker.filters.message_filters import ExpressionFilter
-from trimq.broker.filters.said import Said
+from trimq.broker.filters.verdicts import PropertyVerdicts
 from trimq.codec.flags import SysFlag
 from trimq.codec.sql.grammar import parse
 from trimq.store import native
@@ -24,7 +24,7 @@ ROOMY = {"mapped_file_size_commit_log": 4 * BIG, "mapped_file_size_consume_queue
 
 def wanted(text: str, *, remembers: bool = True) -> ExpressionFilter:
     expression = parse(text)
-    return ExpressionFilter(expression, Said().by(expression) if remembers else None)
+    return ExpressionFilter(expression, PropertyVerdicts().by(expression) if remembers else None)
 
 
 def numbered(number: int, **more: object) -> bytes:

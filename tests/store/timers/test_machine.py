@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.interpreted import needs_plain_timers
 from tests.store.timers.conftest import BEGIN, LOG_FILE, SECOND, SIZE, SLOTS, WINDOW
-from trimq.broker.timers.copies import NEVER_ENTERED
+from trimq.broker.timers.conversion import NEVER_ENTERED
 from trimq.codec.entries.timer import MAGIC_ROLL
 from trimq.store.errors import StoreError
 from trimq.store.timers.chain import Chain, Due
@@ -107,7 +107,7 @@ class TimerMachine(RuleBasedStateMachine):
         )
 
     def put(self, due: Due, put_off_until: int = 0) -> None:
-        """Delivers, rolls or puts off, as broker/timers/putting.py does."""
+        """Delivers, rolls or puts off, as broker/timers/copy_writer.py does."""
         if self.store.is_put_off(due.physical_offset):
             return
         source = self.commit_log[due.physical_offset // SIZE]

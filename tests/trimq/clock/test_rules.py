@@ -25,20 +25,20 @@ from tests.trimq.clock.jumping import DAY, HOUR, JUMPS, MINUTE, SECOND, HandCloc
 from trimq.base.clock import Clock, TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.figures.stats import BrokerStats
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.producers import Producers
 from trimq.broker.groups.queue_locks import QueueLocks
-from trimq.broker.lite.asking import LiteChecks
-from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.checks import LiteChecks
+from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
-from trimq.broker.pop.openings import Openings
+from trimq.broker.pop.block_timeouts import BlockTimeouts
+from trimq.broker.pop.long_polling import time_left
 from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.pop.waiting import time_left
+from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
 from trimq.broker.produce.outcomes import Sent
+from trimq.broker.stats.broker_stats import BrokerStats
+from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import at_once
 from trimq.broker.tables.new_names import NewNames
 from trimq.codec.bodies.heartbeat import ConsumerData
@@ -228,16 +228,16 @@ async def test_blocks_of_ordered_pops(
     waits for one that was set back (checkBlock compares with it); here a message is hidden no longer than once more.
     """
     moved = TrioClock()
-    batches = OrderedBatches(moved)
+    batches = OrderedBlocks(moved)
     opened: list[float] = []
-    openings = Openings(batches, lambda _: opened.append(trio.current_time()), moved)
+    block_timeouts = BlockTimeouts(batches, lambda _: opened.append(trio.current_time()), moved)
     start, now = trio.current_time(), moved.millis()
     batches.begin(Q, None, now, 30 * SECOND, [5, 6])
     if hidden:
         batches.hide(Q, 6, now, now + 40 * SECOND)
-    openings.watch(Q)
+    block_timeouts.watch(Q)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(openings.run)
+        nursery.start_soon(block_timeouts.run)
         await trio.sleep(20)
         assert not opened
         moved.jumped += jump
@@ -312,7 +312,7 @@ def test_lite_topics(clock: HandClock, jump: int) -> None:
     """They go when their last message was stored so many minutes ago as the clock says, as there."""
     then = clock.millis()
     stored: Any = SimpleNamespace(max_offset=lambda *_: 1, store_time=lambda *_: then)
-    life = LiteLife(BrokerConfig(), *[None] * 4, stored, clock)  # type: ignore[arg-type]
+    life = LiteLifecycle(BrokerConfig(), *[None] * 4, stored, clock)  # type: ignore[arg-type]
     clock.jump(jump)
     assert life._is_expired(lite_queue("T", "one"), 60) == (jump > 0)
 

@@ -22,23 +22,23 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "broker/delivery/delays.py": (RULE, ("test_delay_levels",)),
     "broker/elastic/log.py": (STAMP, ()),
     "broker/elastic/maps.py": (STAMP, ()),
-    "broker/elastic/places.py": (STAMP, ()),
-    "broker/figures/stats.py": (RULE, ("test_rates",)),
+    "broker/elastic/partition_routing.py": (STAMP, ()),
+    "broker/stats/broker_stats.py": (RULE, ("test_rates",)),
     "broker/filters/consumer_filters.py": (RULE, ("test_filters_of_groups_that_are_gone",)),
     "broker/groups/offsets.py": (STAMP, ()),
-    "broker/lite/acking.py": (RULE, ("test_blocks_of_ordered_pops",)),
-    "broker/lite/asking.py": (RULE, ("test_a_clients_clock_that_is_not_this_one",)),
-    "broker/lite/life.py": (RULE, ("test_lite_topics",)),
+    "broker/lite/acknowledgements.py": (RULE, ("test_blocks_of_ordered_pops",)),
+    "broker/lite/checks.py": (RULE, ("test_a_clients_clock_that_is_not_this_one",)),
+    "broker/lite/lifecycle.py": (RULE, ("test_lite_topics",)),
     # An own time of visibility is a new checkpoint; that they come off the wheel is `timers`.
-    "broker/pop/acking.py": (STAMP, ()),
+    "broker/pop/acknowledgements.py": (STAMP, ()),
     "broker/pop/checkpoints.py": (STAMP, ()),
-    "broker/pop/batches.py": (
+    "broker/pop/order_rules.py": (
         RULE,
         ("test_blocks_of_ordered_pops", "test_batches_that_nobody_uses"),
     ),
     # Pops from before the start are not counted, by the clock, as there. A figure.
     "broker/pop/in_flight.py": (STAMP, ()),
-    "broker/pop/openings.py": (RULE, ("test_blocks_of_ordered_pops",)),
+    "broker/pop/block_timeouts.py": (RULE, ("test_blocks_of_ordered_pops",)),
     "broker/pop/order_blocks.py": (RULE, ("test_batches_that_nobody_uses",)),
     "broker/pop/orderly.py": (RULE, ("test_blocks_of_ordered_pops",)),
     "broker/pop/popping.py": (
@@ -52,10 +52,10 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "broker/produce/reply_pushes.py": (STAMP, ()),
     "broker/tables/data_version.py": (STAMP, ()),
     "broker/timers/delivery.py": (RULE, ("test_timers",)),
-    "broker/timers/feeding.py": (RULE, ("test_timers",)),
+    "broker/timers/enqueue.py": (RULE, ("test_timers",)),
     "broker/timers/metrics.py": (STAMP, ()),
-    "broker/timers/putting.py": (RULE, ("test_timers",)),
-    "broker/timers/rule.py": (RULE, ("test_timers",)),
+    "broker/timers/copy_writer.py": (RULE, ("test_timers",)),
+    "broker/timers/schedule_rule.py": (RULE, ("test_timers",)),
     "broker/timers/service.py": (RULE, ("test_timers", "test_nothing_else_fails")),
     "broker/transactions/checking.py": (RULE, ("test_half_messages",)),
     "broker/transactions/ending.py": (RULE, ("test_half_messages",)),
@@ -71,7 +71,7 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "trimq/serving/running.py": (STAMP, ()),
     # A period's length, and no clock.
-    "trimq/wiring/parts/figures.py": (STAMP, ()),
+    "trimq/wiring/parts/stats.py": (STAMP, ()),
     "trimq/wiring/parts/lite.py": (RULE, ("test_batches_that_nobody_uses",)),
 }
 

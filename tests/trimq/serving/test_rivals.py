@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 import trimq
-from trimq.broker.cluster.rivals import RivalWatch
+from trimq.broker.cluster.duplicate_brokers import DuplicateBrokers
 from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
@@ -47,7 +47,7 @@ async def test_both_brokers_and_the_name_server_say_it_once(
         assert "another brokerName" in line
         # What the displaced one does before it registers again: it may just have done so itself.
         identity = BrokerIdentity("DefaultCluster", "b", 0, first.broker_addr, "")
-        watch = RivalWatch(identity, BrokerConfig(compatible_with_old_name_srv=compatible))
+        watch = DuplicateBrokers(identity, BrokerConfig(compatible_with_old_name_srv=compatible))
         async with Client.connect(first.namesrv_addr) as client:
             await watch.look(client, "asked by hand")
             await watch.look(client, "asked by hand")

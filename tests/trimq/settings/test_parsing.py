@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trimq.base.declaring import setting
+from trimq.base.setting_fields import setting
 from trimq.settings import parsing as settings
 from trimq.store.config import StoreConfig
 

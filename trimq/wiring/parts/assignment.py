@@ -5,19 +5,21 @@ from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.process.tls import name_server_context
 from trimq.processors.assignment.query_assignment import QueryAssignment
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.cluster import NameServers
 
 
-def cluster_routes(given: Given, name_servers: NameServers) -> ClusterRoutes:
-    tls = name_server_context(given.plan.tls)
-    return ClusterRoutes(given.config, name_servers.addresses, given.clock, tls)
+def cluster_routes(context: Context, name_servers: NameServers) -> ClusterRoutes:
+    tls = name_server_context(context.plan.tls)
+    return ClusterRoutes(context.config, name_servers.addresses, context.clock, tls)
 
 
-def part(given: Given, routes: ClusterRoutes, modes: RequestModes, consumers: Consumers) -> Part:
-    name = given.identity.name
+def part(
+    context: Context, routes: ClusterRoutes, modes: RequestModes, consumers: Consumers
+) -> Part:
+    name = context.identity.name
     return Part(
         name="assignment",
-        processors=[QueryAssignment(given.config, name, routes, modes, consumers)],
+        processors=[QueryAssignment(context.config, name, routes, modes, consumers)],
     )

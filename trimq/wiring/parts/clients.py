@@ -6,7 +6,7 @@ from functools import partial
 
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.joining import GroupTopics
+from trimq.broker.groups.heartbeat_checks import GroupTopics
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.producers import Producers
 from trimq.broker.groups.queue_locks import QueueLocks
@@ -28,7 +28,7 @@ from trimq.processors.clients.query_topic_consume_by_who import QueryTopicConsum
 from trimq.processors.clients.unlock_batch_mq import UnlockBatchMq
 from trimq.processors.clients.unregister_client import UnregisterClient
 from trimq.remoting.contract import Peer
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
@@ -48,16 +48,16 @@ class Clients:
         self.producers.closed(peer)
 
 
-def no_clients(given: Given) -> Clients:
+def no_clients(context: Context) -> Clients:
     """Those of a broker that nobody has asked yet."""
-    config, clock = given.config, given.clock
+    config, clock = context.config, context.clock
     return Clients(
         Consumers(config, clock), Producers(config, clock), QueueLocks(clock, config=config)
     )
 
 
 def part(
-    given: Given,
+    context: Context,
     clients: Clients,
     topics: Topics,
     groups: SubscriptionGroups,
@@ -65,7 +65,7 @@ def part(
     filters: SqlFilters,
     gating: Gating,
 ) -> Part:
-    config, clock = given.config, given.clock
+    config, clock = context.config, context.clock
     consumers, producers, locks = clients.consumers, clients.producers, clients.locks
     return Part(
         name="clients",
@@ -78,10 +78,10 @@ def part(
             GetProducerConnectionList(producers),
             GetAllProducerInfo(producers),
             GetConsumerRunningInfo(consumers),
-            ConsumeMessageDirectly(config, topics, groups, consumers, given.store),
+            ConsumeMessageDirectly(config, topics, groups, consumers, context.store),
             QueryTopicConsumeByWho(consumers, offsets),
             QuerySubscriptionByConsumer(consumers),
-            LockBatchMq(locks, given.identity.name, gating, given.plan.replies_wait),
+            LockBatchMq(locks, context.identity.name, gating, context.plan.replies_wait),
             UnlockBatchMq(locks),
         ],
         services={

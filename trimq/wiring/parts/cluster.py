@@ -8,7 +8,7 @@ from trimq.broker.cluster.registration import Registration
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.route import QueueData
 from trimq.process.tls import name_server_context
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 TellLocal = Callable[[str, list[QueueData]], None]
@@ -22,19 +22,21 @@ class NameServers:
     tell_local: TellLocal | None = None
 
 
-def other_brokers(given: Given, name_servers: NameServers) -> OtherBrokers:
-    return OtherBrokers(given.config, name_servers.addresses, name_server_context(given.plan.tls))
+def other_brokers(context: Context, name_servers: NameServers) -> OtherBrokers:
+    return OtherBrokers(
+        context.config, name_servers.addresses, name_server_context(context.plan.tls)
+    )
 
 
-def registration(given: Given, name_servers: NameServers, topics: Topics) -> Registration:
+def registration(context: Context, name_servers: NameServers, topics: Topics) -> Registration:
     """It runs from when the broker listens until before it stops to."""
     return Registration(
-        given.config,
-        given.identity,
+        context.config,
+        context.identity,
         topics,
         name_servers.addresses,
         name_servers.tell_local,
-        name_server_context(given.plan.tls),
+        name_server_context(context.plan.tls),
     )
 
 

@@ -6,16 +6,16 @@ from functools import partial
 from trimq.broker.compaction.compaction import Compaction
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
-def compaction_of(given: Given, topics: Topics) -> Compaction | None:
+def compaction_of(context: Context, topics: Topics) -> Compaction | None:
     """None for a broker that is started without (enableCompaction)."""
-    config = given.plan.store
+    config = context.plan.store
     if not config.enable_compaction:
         return None
-    return Compaction(config, given.store, topics, not given.plan.is_slave)
+    return Compaction(config, context.store, topics, not context.plan.is_slave)
 
 
 def part(compaction: Compaction | None) -> Part:

@@ -15,15 +15,15 @@ from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.pulling import Pulling
 from trimq.broker.consume.subscriptions import PullSubscriptions
 from trimq.broker.consume.topic_kinds import TopicKinds
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
+from trimq.broker.stats.traffic import Traffic
 from trimq.processors.consume.lite_pull_message import LitePullMessage
 from trimq.processors.consume.pull_message import PullMessage
 from trimq.processors.consume.refuse_pulls import RefusePulls
 from trimq.remoting.contract import Processor
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.topics import TopicTables
@@ -38,7 +38,7 @@ class Kept:
 
 
 def part(
-    given: Given,
+    context: Context,
     arrivals: Arrivals,
     topics: TopicTables,
     groups: SubscriptionGroups,
@@ -47,16 +47,16 @@ def part(
     subscriptions: PullSubscriptions,
     kept: Kept,
 ) -> Part:
-    config, table, static = given.config, topics.table, topics.static
-    checks = PullChecks(config, given.identity, table, groups, subscriptions, static)
+    config, table, static = context.config, topics.table, topics.static
+    checks = PullChecks(config, context.identity, table, groups, subscriptions, static)
     of_elastic = kept.elastic
     elastic = ElasticPulls(
         table.partitions, of_elastic.groups, of_elastic.commits, of_elastic.gates
     )
     kinds = TopicKinds(static, kept.compaction, elastic)
-    pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, kinds)
+    pulling = Pulling(config, checks, offsets, context.store, arrivals, traffic, kinds)
     broadcasts = pulling.broadcasts = BroadcastOffsets(
-        config, subscriptions.consumers, offsets, given.clock
+        config, subscriptions.consumers, offsets, context.clock
     )
 
     async def commit_broadcasts() -> None:
@@ -68,8 +68,8 @@ def part(
     offsets.add_reset_listener(
         lambda group, topic, queue_id, offset: arrivals.wake(topic, queue_id)
     )
-    given.store.correct_if(partial(corrects_offsets, config))
-    if given.plan.is_slave and not config.slave_read_enable:
+    context.store.correct_if(partial(corrects_offsets, config))
+    if context.plan.is_slave and not config.slave_read_enable:
         pulls = [RefusePulls()]
     return Part(
         name="consume",

@@ -2,15 +2,15 @@
 
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.figures.traffic import Traffic
+from trimq.broker.stats.traffic import Traffic
 from trimq.processors.delays.get_all_delay_offset import GetAllDelayOffset
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
-def delay_service(given: Given) -> DelayService:
-    levels = given.plan.store.delay_levels
-    return DelayService(given.config, given.store, levels, given.directory, given.clock)
+def delay_service(context: Context) -> DelayService:
+    levels = context.plan.store.delay_levels
+    return DelayService(context.config, context.store, levels, context.directory, context.clock)
 
 
 def part(delays: DelayService, maps: ElasticMaps, traffic: Traffic) -> Part:

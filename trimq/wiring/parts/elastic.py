@@ -10,18 +10,18 @@ from trimq.broker.cluster.registration import Registration
 from trimq.broker.cluster.routes import ClusterRoutes
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.elastic.elsewhere import Elsewhere
+from trimq.broker.elastic.description import Descriptions
+from trimq.broker.elastic.gate_waits import Gates
 from trimq.broker.elastic.gated_groups import GatedGroups
-from trimq.broker.elastic.loads import Loads
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.model import Change
 from trimq.broker.elastic.old_producers import OldProducers
+from trimq.broker.elastic.partition_load import PartitionLoads
 from trimq.broker.elastic.readers import ElasticReaders
+from trimq.broker.elastic.retired_queues import RetiredQueues
 from trimq.broker.elastic.scaling import Scaling
-from trimq.broker.elastic.tails import Tails
-from trimq.broker.elastic.viewing import Viewing
-from trimq.broker.elastic.waiting_at_gates import Gates
+from trimq.broker.elastic.shared_topics import SharedTopics
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import ELASTIC_MAP_TOPIC
@@ -32,7 +32,7 @@ from trimq.processors.elastic.elastic_move import MoveElasticPartitions
 from trimq.processors.elastic.elastic_scale import ScaleElasticTopic
 from trimq.processors.elastic.elastic_show import ShowElasticTopic
 from trimq.store.message_store import MessageStore
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.clients import Clients
 
@@ -49,26 +49,26 @@ class Elastic:
 
 
 def elastic_topics(
-    given: Given,
+    context: Context,
     topics: Topics,
     offsets: ConsumerOffsets,
     clients: Clients,
     arrivals: Arrivals,
 ) -> Elastic:
-    store = given.store
-    records = ElasticLog(store, topics, given.identity, given.clock)
+    store = context.store
+    records = ElasticLog(store, topics, context.identity, context.clock)
     maps = ElasticMaps(records, topics, store)
-    groups = GatedGroups(records, maps, topics, offsets, clients.consumers, store, given.clock)
+    groups = GatedGroups(records, maps, topics, offsets, clients.consumers, store, context.clock)
     commits = ElasticCommits(
-        given.identity.name,
+        context.identity.name,
         records,
         groups,
         offsets,
         clients.consumers,
         clients.locks,
-        given.clock,
+        context.clock,
     )
-    gates = Gates(given.config.max_held_pulls)
+    gates = Gates(context.config.max_held_pulls)
     groups.add_listener(gates.opened)
     commits.wake = arrivals.wake
     offsets.guard(topics.partitions, commits)
@@ -93,21 +93,21 @@ class Around:
     routes: ClusterRoutes
 
 
-def part(given: Given, elastic: Elastic, around: Around) -> Part:
+def part(context: Context, elastic: Elastic, around: Around) -> Part:
     """Loaded after topics and offsets."""
-    store, maps, groups = given.store, elastic.maps, elastic.groups
-    config, topics = given.config, around.topics
+    store, maps, groups = context.store, elastic.maps, elastic.groups
+    config, topics = context.config, around.topics
     readers = ElasticReaders(groups, around.clients.consumers, around.offsets, store)
-    scaling = Scaling(maps, readers, Tails(maps, readers, topics), given.clock)
-    loads = Loads(maps, given.clock)
-    elsewhere = Elsewhere(maps, around.routes, given.identity.name)
-    viewing = Viewing(
+    scaling = Scaling(maps, readers, RetiredQueues(maps, readers, topics), context.clock)
+    loads = PartitionLoads(maps, context.clock)
+    shared_topics = SharedTopics(maps, around.routes, context.identity.name)
+    descriptions = Descriptions(
         groups,
         readers,
         scaling,
         around.clients.locks,
         store,
-        given.identity.name,
+        context.identity.name,
         maps,
         loads,
     )
@@ -135,20 +135,20 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
             ScaleElasticTopic(scaling),
             MoveElasticPartitions(scaling),
             CancelElasticChanges(scaling),
-            ShowElasticTopic(maps, topics, viewing, old_producers),
+            ShowElasticTopic(maps, topics, descriptions, old_producers),
         ],
         master_services={
             "change elastic topics": lead,
             "rates of elastic topics": loads.run,
-            "elastic topics elsewhere": elsewhere.run,
+            "elastic topics elsewhere": shared_topics.run,
         },
         slave_services={"follow resets of elastic topics": follow},
-        load=partial(_load, elastic, given.plan.is_slave),
+        load=partial(_load, elastic, context.plan.is_slave),
         recover=partial(_recover, elastic),
         decides=(ELASTIC_MAP_TOPIC,),
         stored=groups.stored,
         connections=maps.places,
-        samples=partial(_samples, elastic, elsewhere),
+        samples=partial(_samples, elastic, shared_topics),
     )
 
 
@@ -192,7 +192,7 @@ def _recover(elastic: Elastic, log_end: int) -> None:
         elastic.commits.restore()
 
 
-def _samples(elastic: Elastic, elsewhere: Elsewhere) -> Iterator[Sample]:
+def _samples(elastic: Elastic, shared_topics: SharedTopics) -> Iterator[Sample]:
     names = elastic.maps.topics()
     yield Sample("trimq_elastic_topics", "Elastic topics.", "gauge", len(names))
     groups = sum(len(elastic.groups.groups(name)) for name in names)
@@ -203,5 +203,5 @@ def _samples(elastic: Elastic, elsewhere: Elsewhere) -> Iterator[Sample]:
         "trimq_elastic_topics_elsewhere",
         "Elastic topics that another broker takes messages of, too: no order.",
         "gauge",
-        elsewhere.count,
+        shared_topics.count,
     )

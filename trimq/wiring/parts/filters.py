@@ -10,27 +10,27 @@ from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.services import background as services
 from trimq.process.metrics import Sample
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
-def sql_filters(given: Given, topics: Container[str]) -> SqlFilters:
+def sql_filters(context: Context, topics: Container[str]) -> SqlFilters:
     """Those of a broker that nobody has asked yet."""
-    config = given.config
+    config = context.config
     expressions = Expressions()
-    table = ConsumerFilters(config, given.directory, given.clock, expressions, topics)
-    return SqlFilters(expressions, table, PullFilters(config, table, _with_maps(given)))
+    table = ConsumerFilters(config, context.directory, context.clock, expressions, topics)
+    return SqlFilters(expressions, table, PullFilters(config, table, _with_maps(context)))
 
 
-def _with_maps(given: Given) -> bool:
-    return given.config.enable_calc_filter_bit_map and given.plan.store.enable_consume_queue_ext
+def _with_maps(context: Context) -> bool:
+    return context.config.enable_calc_filter_bit_map and context.plan.store.enable_consume_queue_ext
 
 
-def part(given: Given, filters: SqlFilters, consumers: Consumers) -> Part:
-    table, with_maps = filters.table, _with_maps(given)
+def part(context: Context, filters: SqlFilters, consumers: Consumers) -> Part:
+    table, with_maps = filters.table, _with_maps(context)
     consumers.add_gone_listener(table.group_gone)
     if with_maps:
-        given.store.bit_maps.calculate = filters.pulls.map_of
+        context.store.bit_maps.calculate = filters.pulls.map_of
     return Part(
         name="filters",
         services={

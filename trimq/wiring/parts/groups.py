@@ -8,9 +8,9 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
-from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.deletion_lists import PacedWork
+from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.group_deletion import GroupDeletion, Holder
-from trimq.broker.services.paced import PacedWork
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
@@ -27,9 +27,9 @@ from trimq.processors.groups.update_and_create_subscriptiongroup_list import (
     UpdateAndCreateSubscriptiongroupList,
 )
 from trimq.processors.groups.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.figures import Figures
+from trimq.wiring.parts.stats import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Deleting:
     """Who forgets a group, and what takes longer than one request."""
 
     holders: Sequence[Holder]
-    begun: BegunWork
+    detached: DetachedWork
 
 
 def part(
-    given: Given,
+    context: Context,
     groups: SubscriptionGroups,
     tables: TableWriter,
     topics: Topics,
@@ -52,18 +52,18 @@ def part(
 ) -> Part:
     groups.write_by(tables)
     deletion = GroupDeletion(groups, offsets, figures.traffic, deleting.holders)
-    paced = PacedWork(deleting.begun)
+    paced = PacedWork(deleting.detached)
     settle = partial(partial, services.every_async, services.SETTLE_SECONDS)
     return Part(
         name="groups",
         processors=[
             UpdateAndCreateSubscriptiongroup(groups),
             UpdateAndCreateSubscriptiongroupList(groups),
-            DeleteSubscriptiongroup(deletion, deleting.begun),
-            DeleteSubscriptionGroupList(given.config, deletion, paced),
+            DeleteSubscriptiongroup(deletion, deleting.detached),
+            DeleteSubscriptionGroupList(context.config, deletion, paced),
             UpdateAndGetGroupForbidden(groups),
             GetSubscriptiongroupConfig(groups),
-            GetAllSubscriptiongroupConfig(given.config, groups),
+            GetAllSubscriptiongroupConfig(context.config, groups),
             SetMessageRequestMode(topics, groups, modes),
             GetAllMessageRequestMode(modes),
         ],

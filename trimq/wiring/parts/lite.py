@@ -8,25 +8,25 @@ from typing import Final
 import trio
 
 from trimq.broker.cluster.routes import ClusterRoutes
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.lite.acking import LiteAcking
-from trimq.broker.lite.asking import LiteChecks
-from trimq.broker.lite.beginnings import LiteBeginnings
+from trimq.broker.lite.acknowledgements import LiteAcknowledgements
+from trimq.broker.lite.checks import LiteChecks
+from trimq.broker.lite.consumer_lag import LiteConsumerLag
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.lite.lags import LiteLags
-from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.lite.news import LiteNews
+from trimq.broker.lite.notification import LiteNotification
+from trimq.broker.lite.offset_resets import LiteOffsetResets
 from trimq.broker.lite.popping import LitePopping, Progress, wake_client
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.lite.sharding import LiteSharding
-from trimq.broker.lite.telling import LiteClients
-from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.lite.unsubscribe_notices import UnsubscribeNotices
+from trimq.broker.pop.block_timeouts import BlockTimeouts
+from trimq.broker.pop.long_polling import PopLongPolling
 from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.openings import Openings
-from trimq.broker.pop.waiting import PopWaits
+from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import in_steps
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
@@ -39,7 +39,7 @@ from trimq.processors.lite.lite_subscription_ctl import LiteSubscriptionCtl
 from trimq.processors.lite.pop_lite_message import PopLiteMessage
 from trimq.processors.lite.trigger_lite_dispatch import TriggerLiteDispatch
 from trimq.store.messages.message import Dispatched
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 _CLEAN_SECONDS: Final = 300
@@ -52,30 +52,30 @@ class Lite:
 
     metadata: LiteMetadata
     subscriptions: LiteSubscriptions
-    clients: LiteClients
+    clients: UnsubscribeNotices
     events: LiteEvents
-    news: LiteNews
-    waits: PopWaits
-    batches: OrderedBatches
-    openings: Openings
-    lags: LiteLags
-    acking: LiteAcking
-    life: LiteLife
+    news: LiteNotification
+    waits: PopLongPolling
+    batches: OrderedBlocks
+    block_timeouts: BlockTimeouts
+    lags: LiteConsumerLag
+    acking: LiteAcknowledgements
+    life: LiteLifecycle
     sharding: LiteSharding
 
 
 def lite_topics(
-    given: Given,
+    context: Context,
     topics: Topics,
     groups: SubscriptionGroups,
     offsets: ConsumerOffsets,
     routes: ClusterRoutes,
 ) -> Lite:
-    config, store, clock = given.config, given.store, given.clock
+    config, store, clock = context.config, context.store, context.clock
     metadata = LiteMetadata(config, topics, groups)
     subscriptions = LiteSubscriptions(config, metadata, clock)
-    waits, told = PopWaits(config), PopWaits(config)
-    batches, clients = OrderedBatches(clock), LiteClients()
+    waits, told = PopLongPolling(config), PopLongPolling(config)
+    batches, clients = OrderedBlocks(clock), UnsubscribeNotices()
 
     def wake(client_id: str) -> None:
         wake_client(waits, client_id)
@@ -97,42 +97,44 @@ def lite_topics(
     def opened(queue: OrderedQueue) -> None:
         events.available(queue.topic, queue.group)
 
-    openings = Openings(batches, opened, clock)
-    life = LiteLife(config, metadata, subscriptions, offsets, batches, store, clock)
+    block_timeouts = BlockTimeouts(batches, opened, clock)
+    life = LiteLifecycle(config, metadata, subscriptions, offsets, batches, store, clock)
     # Whoever is told or moved by a subscription, before there is news for it.
-    for listener in (clients, LiteBeginnings(offsets, batches, store), events):
+    for listener in (clients, LiteOffsetResets(offsets, batches, store), events):
         subscriptions.add_listener(listener)
     return Lite(
         metadata=metadata,
         subscriptions=subscriptions,
         clients=clients,
         events=events,
-        news=LiteNews(events, told),
+        news=LiteNotification(events, told),
         waits=waits,
         batches=batches,
-        openings=openings,
-        lags=LiteLags(config, offsets, store),
-        acking=LiteAcking(metadata, offsets, batches, openings, events, store, clock),
+        block_timeouts=block_timeouts,
+        lags=LiteConsumerLag(config, offsets, store),
+        acking=LiteAcknowledgements(
+            metadata, offsets, batches, block_timeouts, events, store, clock
+        ),
         life=life,
-        sharding=LiteSharding(given.identity.name, routes.writable_queues, life.exists),
+        sharding=LiteSharding(context.identity.name, routes.writable_queues, life.exists),
     )
 
 
 def part(
-    given: Given,
+    context: Context,
     lite: Lite,
     topics: Topics,
     groups: SubscriptionGroups,
     offsets: ConsumerOffsets,
     traffic: Traffic,
 ) -> Part:
-    config, store, clock = given.config, given.store, given.clock
+    config, store, clock = context.config, context.store, context.clock
     metadata, subscriptions, events = lite.metadata, lite.subscriptions, lite.events
     positions = PopOffsets(config, offsets, store, lite.batches)
-    progress = Progress(positions, lite.batches, lite.openings, lite.lags)
+    progress = Progress(positions, lite.batches, lite.block_timeouts, lite.lags)
     lite.acking.counted = traffic.acknowledged
     popping = LitePopping(subscriptions, events, lite.waits, progress, store, traffic)
-    checks = LiteChecks(config, given.identity, topics, groups, clock)
+    checks = LiteChecks(config, context.identity, topics, groups, clock)
 
     def stored(messages: list[Dispatched]) -> None:
         for message in messages:
@@ -151,7 +153,7 @@ def part(
                 lite.batches,
                 offsets,
                 store,
-                given.plan.store,
+                context.plan.store,
             ),
             GetParentTopicInfo(metadata, lite.life, store),
             GetLiteTopicInfo(metadata, subscriptions, lite.sharding, store),
@@ -160,15 +162,15 @@ def part(
             TriggerLiteDispatch(metadata, events),
         ],
         main_port_only=[PopLiteMessage(checks, popping)],
-        services=_services(given, lite),
+        services=_services(context, lite),
         stored=stored,
         connections=lite.clients,
         samples=partial(_samples, lite),
     )
 
 
-def _services(given: Given, lite: Lite) -> dict[str, Callable[[], Awaitable[None]]]:
-    config, clock = given.config, given.clock
+def _services(context: Context, lite: Lite) -> dict[str, Callable[[], Awaitable[None]]]:
+    config, clock = context.config, context.clock
 
     async def forget_silent() -> None:
         while True:
@@ -183,7 +185,7 @@ def _services(given: Given, lite: Lite) -> dict[str, Callable[[], Awaitable[None
     return {
         "tell lite clients": lite.events.run,
         "forget silent lite clients": forget_silent,
-        "open the blocks of lite topics": lite.openings.run,
+        "open the blocks of lite topics": lite.block_timeouts.run,
         "forget unused blocks of lite topics": forget_unused,
         "delete expired lite topics": lite.life.run,
     }

@@ -9,12 +9,12 @@ from trimq.process.metrics import Sample
 from trimq.process.supervision import Service
 from trimq.remoting.contract import Gate
 from trimq.store.message_store import MessageStore
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
-def part(given: Given, gate: Gate) -> Part:
-    config, store = given.plan.store, given.store
+def part(context: Context, gate: Gate) -> Part:
+    config, store = context.plan.store, context.store
     flush: Service = partial(services.flush_by_interval, store, gate, config)
     written = None
     if config.flush_disk_type == "SYNC_FLUSH":

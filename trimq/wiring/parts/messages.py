@@ -5,16 +5,16 @@ from trimq.broker.groups.consumers import Consumers
 from trimq.processors.messages.query_consume_queue import QueryConsumeQueue
 from trimq.processors.messages.query_message import QueryMessage
 from trimq.processors.messages.view_message_by_id import ViewMessageById
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
-def part(given: Given, consumers: Consumers, filters: ConsumerFilters) -> Part:
+def part(context: Context, consumers: Consumers, filters: ConsumerFilters) -> Part:
     return Part(
         name="messages",
         processors=[
-            QueryMessage(given.plan.store, given.store),
-            ViewMessageById(given.store),
-            QueryConsumeQueue(consumers, filters, given.store),
+            QueryMessage(context.plan.store, context.store),
+            ViewMessageById(context.store),
+            QueryConsumeQueue(consumers, filters, context.store),
         ],
     )

@@ -21,7 +21,7 @@ from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerT
 from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
 from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.topics import TopicTables
@@ -31,16 +31,16 @@ WAS_SLAVE: Final = "wasSlave"
 
 
 def part(
-    given: Given,
+    context: Context,
     offsets: ConsumerOffsets,
     topics: TopicTables,
     groups: SubscriptionGroups,
     consumers: Consumers,
     elastic: Elastic,
 ) -> Part:
-    config, store, static, table = given.config, given.store, topics.static, topics.table
+    config, store, static, table = context.config, context.store, topics.static, topics.table
     offsets.log_end = lambda: store.max_physical_offset
-    by_broker = BrokerReset(groups, offsets, store, elastic.maps.left_queues, given.plan.is_slave)
+    by_broker = BrokerReset(groups, offsets, store, elastic.maps.left_queues, context.plan.is_slave)
     by_clients = ClientReset(config, consumers, offsets, store)
     return Part(
         name="offsets",
@@ -61,26 +61,26 @@ def part(
                 offsets.keep_written, config.flush_consumer_offset_interval / 1000
             )
         },
-        load=partial(_load, offsets, given),
+        load=partial(_load, offsets, context),
         recover=lambda _: offsets.lower(store.max_offset),
         close=offsets.persist,
     )
 
 
-def _load(offsets: ConsumerOffsets, given: Given) -> None:
+def _load(offsets: ConsumerOffsets, context: Context) -> None:
     """A slave leaves a mark in its store: a master that takes it over looks at the offsets once.
 
     On any other store they are as they were sent, as in RocketMQ, unless there is no queue at all any more.
     """
     offsets.load()
-    mark = given.directory / WAS_SLAVE
-    if given.plan.is_slave:
+    mark = context.directory / WAS_SLAVE
+    if context.plan.is_slave:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
     elif mark.exists():
-        offsets.clamp(given.store.max_offset)
+        offsets.clamp(context.store.max_offset)
         offsets.persist()
         mark.unlink()
-    if not given.plan.is_slave:
-        offsets.begin_without(given.store.has_queues)
+    if not context.plan.is_slave:
+        offsets.begin_without(context.store.has_queues)
     offsets.begin()

@@ -4,27 +4,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.lite.acking import LiteAcking
-from trimq.broker.lite.news import LiteNews
-from trimq.broker.pop.acking import Acking
-from trimq.broker.pop.asking import PopChecks
+from trimq.broker.lite.acknowledgements import LiteAcknowledgements
+from trimq.broker.lite.notification import LiteNotification
+from trimq.broker.pop.acknowledgements import Acknowledgements
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.checks import PopChecks
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight
-from trimq.broker.pop.looking import Looking
+from trimq.broker.pop.long_polling import PopLongPolling
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.pop.orderly import Orderly
+from trimq.broker.pop.peek import Peek
 from trimq.broker.pop.popping import Popping
-from trimq.broker.pop.putting_back import PuttingBack
 from trimq.broker.pop.revive import Reviving
-from trimq.broker.pop.waiting import PopWaits
+from trimq.broker.pop.revive_retry import ReviveRetry
 from trimq.broker.services import background as services
+from trimq.broker.stats.traffic import Traffic
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.codec.pop.handle import normal_topic
@@ -38,7 +38,7 @@ from trimq.processors.pop.polling_info import PollingInfo
 from trimq.processors.pop.pop_message import PopMessage
 from trimq.processors.pop.pop_rollback import PopRollback
 from trimq.store.messages.message import Dispatched
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.produce import Sends
@@ -54,8 +54,8 @@ class Kept:
     blocks: OrderBlocks
     timers: WheelTimers | None
     # Who takes acknowledgements of lite topics, and who knows of news in them.
-    lite: LiteAcking
-    lite_news: LiteNews
+    lite: LiteAcknowledgements
+    lite_news: LiteNotification
     elastic: Elastic
     in_flight: InFlight
 
@@ -69,13 +69,13 @@ class _Pop:
     notes: Notes
     in_flight: InFlight
     popped: PopOffsets
-    waits: PopWaits
-    told: PopWaits
-    looking: Looking
+    waits: PopLongPolling
+    told: PopLongPolling
+    peek: Peek
     orderly: Orderly
     popping: Popping
-    acking: Acking
-    putting: PuttingBack
+    acking: Acknowledgements
+    revive_retry: ReviveRetry
     reviving: Reviving | None
 
     def load(self) -> None:
@@ -100,11 +100,11 @@ class _Pop:
 
     def samples(self) -> Iterator[Sample]:
         counted = _in_flight(self.in_flight, self.topics, self.groups)
-        return _samples(self.waits, self.reviving, self.notes, counted, self.putting)
+        return _samples(self.waits, self.reviving, self.notes, counted, self.revive_retry)
 
 
 def part(
-    given: Given,
+    context: Context,
     sends: Sends,
     topics: Topics,
     groups: SubscriptionGroups,
@@ -114,9 +114,16 @@ def part(
     traffic: Traffic,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
-    config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
-    checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
-    pop = _put_together(given, sends, topics, groups, checks, kept, traffic)
+    config, store, clock, of_store = (
+        context.config,
+        context.store,
+        context.clock,
+        context.plan.store,
+    )
+    checks = PopChecks(
+        config, context.identity, topics, groups, consumers, filters, clock, of_store
+    )
+    pop = _put_together(context, sends, topics, groups, checks, kept, traffic)
     kept.elastic.groups.add_listener(
         lambda group, topic: pop.wake(group, topic, store.queues(topic))
     )
@@ -138,8 +145,8 @@ def part(
         main_port_only=[
             PopMessage(pop.popping, store, of_store),
             PollingInfo(checks, pop.waits),
-            PeekMessage(checks, pop.looking, store, traffic),
-            Notification(checks, pop.looking, pop.told, kept.lite_news, clock),
+            PeekMessage(checks, pop.peek, store, traffic),
+            Notification(checks, pop.peek, pop.told, kept.lite_news, clock),
         ],
         services={
             "write the blocks of orderly pops": partial(
@@ -149,7 +156,7 @@ def part(
             ),
         },
         master_services={
-            "open the blocks of orderly pops": pop.orderly.openings.run,
+            "open the blocks of orderly pops": pop.orderly.block_timeouts.run,
             **({} if pop.reviving is None else {"put popped messages back": pop.reviving.run}),
         },
         load=pop.load,
@@ -162,7 +169,7 @@ def part(
 
 
 def _put_together(
-    given: Given,
+    context: Context,
     sends: Sends,
     topics: Topics,
     groups: SubscriptionGroups,
@@ -170,21 +177,28 @@ def _put_together(
     kept: Kept,
     traffic: Traffic,
 ) -> _Pop:
-    config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
+    config, store, clock, of_store = (
+        context.config,
+        context.store,
+        context.clock,
+        context.plan.store,
+    )
     offsets, blocks, gates = kept.offsets, kept.blocks, kept.elastic
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock, traffic)
     in_flight = kept.in_flight
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
     popped = PopOffsets(config, offsets, store, blocks, in_flight, elastic)
-    waits, told = PopWaits(config), PopWaits(config, latest_first=True)
+    waits, told = PopLongPolling(config), PopLongPolling(config, latest_first=True)
     orderly = Orderly(blocks, offsets, (waits, told), elastic, clock)
-    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
+    revive_retry = ReviveRetry(
+        config, sends.staging, sends.rules, topics, offsets, notes, in_flight
+    )
     reviving = None
     # What is acknowledged must not be put back because its note is on its way to the disk.
     store.enter_at_once(notes.topic)
     if kept.timers is not None:
         reviving = Reviving(
-            config, notes.topic, store, offsets, topics, groups, putting, kept.timers
+            config, notes.topic, store, offsets, topics, groups, revive_retry, kept.timers
         )
     queues = config.revive_queue_num
     return _Pop(
@@ -195,21 +209,21 @@ def _put_together(
         popped=popped,
         waits=waits,
         told=told,
-        looking=Looking(config, checks, offsets, blocks, store, elastic),
+        peek=Peek(config, checks, offsets, blocks, store, elastic),
         orderly=orderly,
         popping=Popping(config, checks, popped, notes, store, waits, orderly, traffic),
-        acking=Acking(topics, notes, orderly, store, of_store, queues, clock, in_flight),
-        putting=putting,
+        acking=Acknowledgements(topics, notes, orderly, store, of_store, queues, clock, in_flight),
+        revive_retry=revive_retry,
         reviving=reviving,
     )
 
 
 def _samples(
-    waits: PopWaits,
+    waits: PopLongPolling,
     reviving: Reviving | None,
     notes: Notes,
     in_flight: Iterable[Sample],
-    putting: PuttingBack,
+    revive_retry: ReviveRetry,
 ) -> Iterator[Sample]:
     yield Sample("trimq_pop_waiting", "Pops that wait for a message.", "gauge", waits.waiting)
     yield Sample(
@@ -229,12 +243,12 @@ def _samples(
     yield from in_flight
     settled = 0 if reviving is None else reviving.settled
     yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
-    yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
-    yield from _as_rocketmq_names_them(reviving, notes, putting)
+    yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", revive_retry.revived)
+    yield from _as_rocketmq_names_them(reviving, notes, revive_retry)
 
 
 def _as_rocketmq_names_them(
-    reviving: Reviving | None, notes: Notes, putting: PuttingBack
+    reviving: Reviving | None, notes: Notes, revive_retry: ReviveRetry
 ) -> Iterator[Sample]:
     """Some of the same figures once more, for dashboards that know RocketMQ's names (PopMetricsConstant)."""
     lag, latency = (0, 0) if reviving is None else (reviving.behind(), reviving.latency())
@@ -250,7 +264,10 @@ def _as_rocketmq_names_them(
             {"revive_message_type": kind},
         )
     yield Sample(
-        "rocketmq_pop_revive_retry_messages", "As trimq_pop_revived.", "counter", putting.revived
+        "rocketmq_pop_revive_retry_messages",
+        "As trimq_pop_revived.",
+        "counter",
+        revive_retry.revived,
     )
 
 

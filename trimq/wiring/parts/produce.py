@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.produce.admission import Admission
 from trimq.broker.produce.dead_letters import RetrySends
@@ -19,8 +18,9 @@ from trimq.broker.produce.send_back import SendingBack
 from trimq.broker.produce.sending import Sending
 from trimq.broker.produce.staging import Staging
 from trimq.broker.produce.unique_ids import UniqueIds
-from trimq.broker.timers.contract import Timers
-from trimq.broker.timers.rule import TimerRule
+from trimq.broker.stats.traffic import Traffic
+from trimq.broker.timers.interface import Timers
+from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.broker.topics.table import Topics
 from trimq.processors._reply_answers import ReplyAnswers
 from trimq.processors._send_replies import SendReplies
@@ -35,7 +35,7 @@ from trimq.processors.produce.send_reply_message_v2 import SendReplyMessageV2
 from trimq.remoting.contract import Processor
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.clients import Clients
 from trimq.wiring.parts.topics import TopicTables
@@ -56,7 +56,7 @@ class Sends:
 
 
 def sends(
-    given: Given,
+    context: Context,
     topics: TopicTables,
     groups: SubscriptionGroups,
     clients: Clients,
@@ -64,15 +64,15 @@ def sends(
     timers: Timers | None,
     maps: ElasticMaps,
 ) -> Sends:
-    config, identity, store, table = given.config, given.identity, given.store, topics.table
-    admission = Admission(config, identity, table, given.clock)
-    properties = SendProperties(config, UniqueIds(identity.packed_store_host[:-4]), given.clock)
-    timer_rule = TimerRule(given.plan.store, given.clock, timers)
+    config, identity, store, table = context.config, context.identity, context.store, topics.table
+    admission = Admission(config, identity, table, context.clock)
+    properties = SendProperties(config, UniqueIds(identity.packed_store_host[:-4]), context.clock)
+    timer_rule = TimerRule(context.plan.store, context.clock, timers)
     check_light = partial(_check_light, table, store)
-    rules = PutRules(given.plan.store.delay_levels, store.check_writable, timer_rule, check_light)
-    staging = Staging(store, given.plan.store, identity, given.plan.replies_wait)
+    rules = PutRules(context.plan.store.delay_levels, store.check_writable, timer_rule, check_light)
+    staging = Staging(store, context.plan.store, identity, context.plan.replies_wait)
     retries = RetrySends(table, groups, clients.locks)
-    pushes = ReplyPushes(clients.producers, identity, given.clock)
+    pushes = ReplyPushes(clients.producers, identity, context.clock)
 
     def heed_settings() -> None:
         admission.reread()
@@ -82,14 +82,14 @@ def sends(
         Sending(admission, properties, retries, rules, staging, topics.static.by_topic, maps),
         SendingBack(admission, table, groups, rules, staging, traffic),
         Replying(config, admission, properties, rules, staging, pushes),
-        Recalling(config, given.plan.store, table, rules, staging, given.clock),
+        Recalling(config, context.plan.store, table, rules, staging, context.clock),
         rules,
         staging,
         heed_settings,
     )
 
 
-def part(given: Given, made: Sends) -> Part:
+def part(context: Context, made: Sends) -> Part:
     replies = SendReplies(made.sending)
     answers = ReplyAnswers(made.replying)
     sends: list[Processor[Any]] = [
@@ -98,7 +98,7 @@ def part(given: Given, made: Sends) -> Part:
         SendBatchMessage(replies),
         ConsumerSendMsgBack(made.back),
     ]
-    if given.plan.is_slave:
+    if context.plan.is_slave:
         sends = [RefuseSends()]
     return Part(
         name="produce",

@@ -10,27 +10,27 @@ from trimq.processors.progress.get_consume_stats import GetConsumeStats
 from trimq.processors.progress.query_consume_time_span import QueryConsumeTimeSpan
 from trimq.processors.progress.query_correction_offset import QueryCorrectionOffset
 from trimq.processors.progress.query_topics_by_consumer import QueryTopicsByConsumer
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.figures import Figures
+from trimq.wiring.parts.stats import Figures
 
 
 def part(
-    given: Given,
+    context: Context,
     topics: Topics,
     groups: SubscriptionGroups,
     consumers: Consumers,
     offsets: ConsumerOffsets,
     figures: Figures,
 ) -> Part:
-    config, identity, store, stats = given.config, given.identity, given.store, figures.stats
+    config, identity, store, stats = context.config, context.identity, context.store, figures.stats
     backlog = Backlog(config, topics, consumers, offsets, store, stats)
     return Part(
         name="progress",
         processors=[
             GetConsumeStats(config, topics, consumers, offsets, store, stats),
             GetBrokerConsumeStats(identity, groups, offsets, backlog),
-            QueryConsumeTimeSpan(config, topics, offsets, store, given.clock),
+            QueryConsumeTimeSpan(config, topics, offsets, store, context.clock),
             QueryCorrectionOffset(offsets, store),
             QueryTopicsByConsumer(identity, offsets),
         ],

@@ -12,10 +12,10 @@ from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.services.log_comparison import LogComparison
 from trimq.broker.services.masters_address import MastersAddress
 from trimq.broker.services.metadata_sync import Copy, Follow, MetadataSync
-from trimq.broker.services.same_log import SameLog
-from trimq.broker.services.topic_deletions import TopicDeletions
+from trimq.broker.services.slave_deletions import SlaveDeletions
 from trimq.broker.steps import in_steps
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
@@ -44,7 +44,7 @@ from trimq.replication.slave import Slave
 from trimq.replication.slaves import Slaves
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Dispatched
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.topics import TopicTables
 
@@ -58,7 +58,7 @@ class Replication:
     slave: Slave | None
     store: MessageStore
     address: MastersAddress
-    same_log: SameLog
+    same_log: LogComparison
 
     def info(self) -> HARuntimeInfo:
         """As DefaultHAService.getRuntimeInfo."""
@@ -98,23 +98,23 @@ def _seen_by_slave(slave: Slave, store: MessageStore, now: float) -> HARuntimeIn
     )
 
 
-def replication(given: Given, others: OtherBrokers, registration: Registration) -> Replication:
+def replication(context: Context, others: OtherBrokers, registration: Registration) -> Replication:
     """On an open store."""
-    config, store = given.plan.replication, given.store
+    config, store = context.plan.replication, context.store
     slaves = Slaves(config, lambda: store.max_physical_offset)
     master = Master(config, store, slaves)
     store.add_write_listener(master.grown)
     store.add_cut_listener(master.cut)
     address = MastersAddress(
         config.ha_master_address,
-        given.identity.name,
+        context.identity.name,
         others,
         lambda: registration.master_ha_address,
     )
-    same_log = SameLog(given.identity.name, others, store)
+    same_log = LogComparison(context.identity.name, others, store)
     slave = None
-    if given.plan.is_slave:
-        slave = Slave(config, store.follow(), address.find, given.clock, same_log.why_not)
+    if context.plan.is_slave:
+        slave = Slave(config, store.follow(), address.find, context.clock, same_log.why_not)
     return Replication(slaves, master, slave, store, address, same_log)
 
 
@@ -130,15 +130,15 @@ class Followed:
     timers: WheelTimers | None
 
 
-def part(given: Given, made: Replication, others: OtherBrokers, followed: Followed) -> Part:
+def part(context: Context, made: Replication, others: OtherBrokers, followed: Followed) -> Part:
     services = {}
     stored = None
     slave = made.slave
     if slave is not None:
         timers = followed.timers
-        deletions = TopicDeletions(followed.topics.table, given.store, lambda: slave.derived)
+        deletions = SlaveDeletions(followed.topics.table, context.store, lambda: slave.derived)
         sync = MetadataSync(
-            given.identity.name,
+            context.identity.name,
             others,
             _tables(followed, deletions),
             None if timers is None else timers.follow_checkpoint,
@@ -158,9 +158,9 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
         name="replication",
         processors=[
             GetBrokerHaStatus(made),
-            ResetMasterFlushOffset(given.identity, given.store),
+            ResetMasterFlushOffset(context.identity, context.store),
             ExchangeBrokerHaInfo(
-                given.identity, given.store.max_physical_offset, made.address.tell
+                context.identity, context.store.max_physical_offset, made.address.tell
             ),
         ],
         slave_services=services,
@@ -176,7 +176,7 @@ def _look_for_topics(topics: Topics, sync: MetadataSync, records: list[Dispatche
             return
 
 
-def _tables(followed: Followed, deletions: TopicDeletions) -> Mapping[int, Follow]:
+def _tables(followed: Followed, deletions: SlaveDeletions) -> Mapping[int, Follow]:
     async def topics(body: bytes) -> None:
         table: Topics = followed.topics.table
         mappings = decode_body(MappingsOfAll, body)

@@ -12,16 +12,16 @@ from trimq.processors.retention.clean_expired_consumequeue import CleanExpiredCo
 from trimq.processors.retention.clean_unused_topic import CleanUnusedTopic
 from trimq.processors.retention.delete_expired_commitlog import DeleteExpiredCommitlog
 from trimq.store.message_store import MessageStore
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.topics import TopicTables
 
 
 def part(
-    given: Given, topics: TopicTables, offsets: ConsumerOffsets, timers: WheelTimers | None
+    context: Context, topics: TopicTables, offsets: ConsumerOffsets, timers: WheelTimers | None
 ) -> Part:
     """Before a file goes, `timers` looks for messages in it that still wait."""
-    store, table = given.store, topics.table
+    store, table = context.store, topics.table
     last_look = housekeeping.no_look if timers is None else timers.look_at
     parts_of_queues = PartCleaning(table.mappings, topics.static, store)
     return Part(
@@ -33,7 +33,7 @@ def part(
         ],
         services={
             "delete old files": partial(
-                housekeeping.delete_old_files, store, given.plan.store, last_look
+                housekeeping.delete_old_files, store, context.plan.store, last_look
             ),
             "clean parts": partial(housekeeping.clean_parts, store.cleaning, parts_of_queues),
         },

@@ -4,13 +4,13 @@ from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.table import Topics
 from trimq.process.tls import name_server_context
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
 
-def siblings(given: Given) -> Siblings | None:
+def siblings(context: Context) -> Siblings | None:
     """None for a broker on its own."""
-    return Siblings(name_server_context(given.plan.tls)) if given.plan.supervised else None
+    return Siblings(name_server_context(context.plan.tls)) if context.plan.supervised else None
 
 
 def part(made: Siblings | None, topics: Topics, groups: SubscriptionGroups) -> Part:

@@ -6,7 +6,7 @@ from trimq.wiring.part import Part
 
 
 def part(tables: TableWriter, registration: Registration) -> Part:
-    tables.hold_replies_with(registration.holdback)
+    tables.hold_replies_with(registration.held_replies)
     return Part(
         name="tables",
         services={"write tables": tables.run},

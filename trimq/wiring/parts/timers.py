@@ -13,31 +13,31 @@ from trimq.processors.timers.get_timer_check_point import GetTimerCheckPoint
 from trimq.processors.timers.get_timer_metrics import GetTimerMetrics
 from trimq.processors.timers.switch_timer_engine import SwitchTimerEngine
 from trimq.remoting.contract import Processor
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.produce import Sends
 
 
-def wheel_timers(given: Given) -> WheelTimers | None:
+def wheel_timers(context: Context) -> WheelTimers | None:
     """None for a broker that is started without a wheel (timerWheelEnable)."""
-    config = given.plan.store
-    return WheelTimers(config, given.store, given.clock) if config.timer_wheel_enable else None
+    config = context.plan.store
+    return WheelTimers(config, context.store, context.clock) if config.timer_wheel_enable else None
 
 
 def part(
-    given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics, maps: ElasticMaps
+    context: Context, timers: WheelTimers | None, sends: Sends, topics: Topics, maps: ElasticMaps
 ) -> Part:
     """Loaded after the topics: what is due is delivered to them."""
     processors: list[Processor[Any]] = [
         GetTimerCheckPoint(timers),
         GetTimerMetrics(timers),
-        SwitchTimerEngine(given.plan.store, timers),
+        SwitchTimerEngine(context.plan.store, timers),
     ]
     if timers is None:
         return Part(name="timers", processors=processors)
-    if given.plan.is_slave:
+    if context.plan.is_slave:
         timers.follow()
-    timers.deliver_by(TimerPuts(sends.rules, topics, given.store, maps))
+    timers.deliver_by(TimerPuts(sends.rules, topics, context.store, maps))
     return Part(
         name="timers",
         processors=processors,

@@ -7,14 +7,14 @@ from functools import partial
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services import background as services
-from trimq.broker.services.begun import BegunWork
-from trimq.broker.services.paced import PacedWork
+from trimq.broker.services.deletion_lists import PacedWork
+from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.tables.writer import TableWriter
-from trimq.broker.timers.contract import Timers
+from trimq.broker.timers.interface import Timers
 from trimq.broker.topics.queue_types import queue_type
 from trimq.broker.topics.static_queues import StaticQueues
 from trimq.broker.topics.table import Topics
@@ -30,9 +30,9 @@ from trimq.processors.topics.update_and_create_static_topic import UpdateAndCrea
 from trimq.processors.topics.update_and_create_topic import UpdateAndCreateTopic
 from trimq.processors.topics.update_and_create_topic_list import UpdateAndCreateTopicList
 from trimq.store.message_store import MessageStore
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.figures import Figures
+from trimq.wiring.parts.stats import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +49,25 @@ class Holders:
 
     timers: Timers | None
     blocks: OrderBlocks
-    lite: LiteLife
+    lite: LiteLifecycle
 
 
-def topic_tables(given: Given, others: OtherBrokers) -> TopicTables:
-    table = Topics(given.config, given.directory, given.clock, given.plan.store.enable_lmq)
+def topic_tables(context: Context, others: OtherBrokers) -> TopicTables:
+    table = Topics(context.config, context.directory, context.clock, context.plan.store.enable_lmq)
     return TopicTables(table, StaticQueues(table.mappings, others))
 
 
 def part(
-    given: Given,
+    context: Context,
     topics: Topics,
     tables: TableWriter,
     registration: Registration,
     offsets: ConsumerOffsets,
     figures: Figures,
     holders: Holders,
-    begun: BegunWork,
+    detached: DetachedWork,
 ) -> Part:
-    config, store = given.config, given.store
+    config, store = context.config, context.store
     topics.write_by(tables)
     topics.deletions.log_end = lambda: store.max_physical_offset
     topics.add_listener(partial(_tell_queue_type, store))
@@ -81,7 +81,7 @@ def part(
         holders.blocks,
         holders.lite,
     )
-    paced = PacedWork(begun)
+    paced = PacedWork(detached)
     announced = partial(registration.settled, config.register_broker_timeout_mills / 1000)
     return Part(
         name="topics",
@@ -89,7 +89,7 @@ def part(
             UpdateAndCreateTopic(config, topics, announced),
             UpdateAndCreateStaticTopic(config, topics, announced),
             UpdateAndCreateTopicList(config, topics, announced),
-            DeleteTopicInBroker(config, topics, deletion, begun),
+            DeleteTopicInBroker(config, topics, deletion, detached),
             DeleteTopicInBrokerList(config, topics, deletion, paced),
             GetAllTopicConfig(config, topics),
             GetTopicConfig(topics),
@@ -98,7 +98,7 @@ def part(
         ],
         services={
             "settle topics": partial(services.every_async, services.SETTLE_SECONDS, topics.settle),
-            "end deletions": begun.run,
+            "end deletions": detached.run,
             "end lists of topics": paced.run,
         },
         load=topics.load,

@@ -12,14 +12,14 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.producers import Producers
 from trimq.broker.services import background as services
 from trimq.broker.topics.table import Topics
+from trimq.broker.transactions.check_requests import CheckRequests
 from trimq.broker.transactions.checking import Checking
+from trimq.broker.transactions.discarded_halves import DiscardedHalves
 from trimq.broker.transactions.ending import Ending
-from trimq.broker.transactions.given_up import GivenUp
-from trimq.broker.transactions.late_ends import LateEnds
+from trimq.broker.transactions.late_commits import LateCommits
 from trimq.broker.transactions.metrics import TransactionMetrics
-from trimq.broker.transactions.opening import Positions
 from trimq.broker.transactions.pending import PendingHalves
-from trimq.broker.transactions.questions import Questions
+from trimq.broker.transactions.recovery import Positions
 from trimq.broker.transactions.resuming import Resuming
 from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from trimq.process.metrics import Sample
@@ -28,7 +28,7 @@ from trimq.processors.transactions.end_transaction import EndTransaction
 from trimq.processors.transactions.refuse_ends import RefuseEnds
 from trimq.processors.transactions.resume_check_half_message import ResumeCheckHalfMessage
 from trimq.remoting.contract import Processor
-from trimq.wiring.given import Given
+from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 from trimq.wiring.parts.produce import Sends
 
@@ -37,7 +37,7 @@ _KEEP_SECONDS = 1
 
 
 def part(
-    given: Given,
+    context: Context,
     sends: Sends,
     topics: Topics,
     offsets: ConsumerOffsets,
@@ -45,23 +45,28 @@ def part(
     maps: ElasticMaps,
 ) -> Part:
     """Loaded after the offsets: half messages are read from there on."""
-    config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
+    config, store, clock, of_store = (
+        context.config,
+        context.store,
+        context.clock,
+        context.plan.store,
+    )
     rules, staging = sends.rules, sends.staging
-    metrics = TransactionMetrics(given.directory, clock)
+    metrics = TransactionMetrics(context.directory, clock)
     pending = PendingHalves(metrics.count)
     store.give_effect(TRANS_HALF_TOPIC, pending.half_written)
     store.give_effect(TRANS_OP_HALF_TOPIC, pending.op_written)
     ending = Ending(config, pending, staging, rules, topics, clock, maps)
     store.add_last_stager(ending.stage_op)
-    questions = Questions(producers, given.identity)
+    questions = CheckRequests(producers, context.identity)
     checking = Checking(config, of_store, pending, staging, rules, topics, questions, clock)
     positions = Positions(store, offsets, pending, metrics)
-    given_up = GivenUp(store)
+    given_up = DiscardedHalves(store)
     resuming = Resuming(store, pending, rules, given_up)
     end: Processor[Any] = EndTransaction(
-        EndReplies(ending, LateEnds(store, ending, given_up), store, of_store)
+        EndReplies(ending, LateCommits(store, ending, given_up), store, of_store)
     )
-    if given.plan.is_slave:
+    if context.plan.is_slave:
         end = RefuseEnds()
     return Part(
         name="transactions",

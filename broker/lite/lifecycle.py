@@ -1,0 +1,123 @@
+"""How long lite topics live (LiteLifecycleManager): those without messages for lite.topic.expiration minutes go."""
+
+import logging
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.registry import LiteSubscriptions
+from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.steps import Pace, Steps, at_once, in_steps
+from trimq.codec.names import lite_queue_parts
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+log = logging.getLogger("trimq.lite")
+
+_MINUTE: Final = 60_000
+# Seconds between two looks whether the broker has been up for long enough.
+_EARLY: Final = 20
+# So often in a row nothing is known of a lite topic before it counts as expired: a disk may fail to read for a while.
+_MOST_UNKNOWN: Final = 5
+# Lite topics that are listed to be deleted.
+_AT_A_TIME: Final = 1000
+
+
+class LiteLifecycle:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        metadata: LiteMetadata,
+        subscriptions: LiteSubscriptions,
+        offsets: ConsumerOffsets,
+        batches: OrderedBlocks,
+        store: MessageStore,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._subscriptions = subscriptions
+        self._offsets = offsets
+        self._batches = batches
+        self._store = store
+        self._clock = clock
+        # How often in a row it could not be said when the last message of a light queue was stored.
+        self._unknown: dict[str, int] = {}
+
+    def exists(self, queue: str) -> bool:
+        """Whether a light queue has, or had, messages."""
+        return self._store.max_offset(queue, 0) > 0
+
+    def queues_of(self, topic: str) -> list[str]:
+        """The light queues of a topic's lite topics."""
+        return self._store.lite_queues(topic)
+
+    async def run(self) -> None:
+        """Until cancelled. Nothing expires soon after a start: clients have to come back first."""
+        started = trio.current_time()
+        while True:
+            if trio.current_time() - started < self._config.min_lite_ttl / 1000:
+                await trio.sleep(min(_EARLY, self._config.min_lite_ttl / 1000))
+                continue
+            await self.clean()
+            await trio.sleep(self._config.lite_ttl_check_interval / 1000)
+
+    async def clean(self) -> None:
+        """Delete what has expired: all lite topics may, in the same minute."""
+        pace = Pace()
+        for topic in self._store.lite_parents():
+            minutes = self._metadata.lifetime_of(topic)
+            if minutes <= 0:
+                continue
+            for queue in self.queues_of(topic):
+                await pace.keep()
+                if lite_queue_parts(queue) is not None and self._is_expired(queue, minutes):
+                    await in_steps(self._delete(queue))
+
+    def _is_expired(self, queue: str, minutes: int) -> bool:
+        end = self._store.max_offset(queue, 0)
+        stored = self._store.store_time(queue, 0, end - 1) if end > 0 else 0
+        if stored <= 0:
+            times = self._unknown[queue] = self._unknown.get(queue, 0) + 1
+            log.warning("lite topic without a last message: queue=%s times=%d", queue, times)
+            return times > _MOST_UNKNOWN
+        self._unknown.pop(queue, None)
+        idle = self._clock.millis() - stored
+        return idle >= self._config.min_lite_ttl and idle > minutes * _MINUTE
+
+    def delete_topic(self, topic: str) -> Steps[None]:
+        """A topic is about to be deleted: its lite topics go before it, so that those that are left when this is
+        interrupted can still be found. Only those of a topic that is a lite one.
+        """
+        if not self._metadata.is_lite(topic):
+            return
+        stay: set[str] = set()
+        # What came meanwhile goes as well: a delayed message, perhaps. Few at a time: a list of all of them is long.
+        while queues := self._some(topic, stay):
+            for queue in queues:
+                if not (yield from self._delete(queue)):
+                    stay.add(queue)
+                yield
+
+    def _some(self, topic: str, but: set[str]) -> list[str]:
+        first = self._store.lite_queues(topic, _AT_A_TIME + len(but))
+        return [queue for queue in first if queue not in but]
+
+    def _delete(self, queue: str) -> Steps[bool]:
+        """In one step what a message that comes next would find; False: its files could not be deleted."""
+        log.info("lite topic deleted: queue=%s", queue)
+        self._unknown.pop(queue, None)
+        at_once(self._offsets.forget_topic(queue))
+        at_once(self._batches.forget_topic(queue))
+        is_gone = True
+        try:
+            self._store.delete_topic(queue)
+        except StoreError as error:
+            log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
+            is_gone = False
+        yield from self._subscriptions.remove_queue(queue)
+        return is_gone

@@ -1,0 +1,3 @@
+from trimq.codec.native.record_scan import Row
+
+def skim_records(window: bytes, at: int, offset: int, most: int, /) -> list[Row]: ...

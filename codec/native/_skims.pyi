@@ -1,3 +1,0 @@
-from trimq.codec.native.skims import Row
-
-def skim_records(window: bytes, at: int, offset: int, most: int, /) -> list[Row]: ...

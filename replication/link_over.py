@@ -1,5 +1,0 @@
-"""Why a link between master and slave ends."""
-
-
-class LinkOver(Exception):
-    """The connection is of no use any more; the text says why."""

@@ -1,8 +1,0 @@
-"""Finding records, in C if that was built, otherwise in Python, under the same name."""
-
-try:
-    from trimq.spark.records.packed import find_rows
-except ImportError:
-    from trimq.spark.records.listed import find_rows
-
-__all__ = ["find_rows"]
