@@ -69,7 +69,7 @@ async def test_a_read_that_fails_loses_no_message(
         raise failure
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.pops.reviving._putting, "_piece", fail)
+        patch.setattr(running.pops.reviving._revive_retry, "_piece", fail)
         while not read:
             assert await running.until(trio.current_time() + 0.1) == []
     assert await running.until(trio.current_time() + BACK) == [b"0", b"1"]

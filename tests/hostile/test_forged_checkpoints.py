@@ -184,7 +184,7 @@ async def test_one_that_fails_for_no_known_reason_is_given_up(
     """The others do not wait for it."""
     victim.put(b"0", b"1")
     victim.forge(so=1, pt=1)
-    putting = victim.reviving._putting
+    putting = victim.reviving._revive_retry
 
     class Failing:
         """A compiled object's methods cannot be replaced: this one stands in front of it."""

@@ -174,7 +174,7 @@ EVERYWHERE: Final = (
     *(f"processors/{name}.py" for name in ("__init__", "_config_update", "_pull_replies")),
     *(
         f"processors/{name}.py"
-        for name in ("_listed_names", "_queue_questions", "_send_replies", "_steps")
+        for name in ("_listed_names", "_queue_requests", "_send_replies", "_steps")
     ),
     *("processors/assignment", "processors/clients", "processors/consume", "processors/delays"),
     *("processors/stats", "processors/groups", "processors/messages", "processors/offsets"),

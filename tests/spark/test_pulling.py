@@ -18,7 +18,7 @@ from trimq.remoting.clients.blocking import BlockingClient
 from trimq.spark.errors import DataLost, SparkSourceError
 from trimq.spark.options.parsing import Connection
 from trimq.spark.queues import Range
-from trimq.spark.reading import kept, outages
+from trimq.spark.reading import kept_connections, outages
 from trimq.spark.reading.partition import read_ranges
 
 
@@ -120,7 +120,7 @@ def test_connections_are_kept_between_reads(
     with serving(Broker()) as other:
         pull(other)
         opened.clear()
-    monkeypatch.setattr(kept, "IDLE", -1.0)
+    monkeypatch.setattr(kept_connections, "IDLE", -1.0)
     assert pull(broker) == list(range(100))
     assert opened == [broker.addr]
 

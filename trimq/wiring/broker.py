@@ -36,7 +36,6 @@ from trimq.wiring.parts import (
     consume,
     delays,
     elastic,
-    figures,
     filters,
     groups,
     lite,
@@ -51,6 +50,7 @@ from trimq.wiring.parts import (
     retention,
     settings,
     siblings,
+    stats,
     tables,
     timers,
     topics,
@@ -105,7 +105,7 @@ def common_to_parts(context: Context, name_servers: NameServers, others: OtherBr
     has_light = context.plan.store.enable_lmq
     of_groups = SubscriptionGroups(context.config, context.directory, context.clock, has_light)
     of_clients = clients.no_clients(context)
-    of_figures = figures.figures_of(context, of_topics.table)
+    of_figures = stats.figures_of(context, of_topics.table)
     of_timers = timers.wheel_timers(context)
     offset = ConsumerOffsets(context.config, context.directory, context.clock, has_light)
     arrivals = Arrivals(context.config.max_held_pulls)
@@ -292,7 +292,7 @@ def _upkeep_and_cluster(context: Context, common: Common) -> list[Part]:
         ),
         lite.part(context, common.lite, topic, group, offset, traffic),
         settings.part(common.settings),
-        figures.part(context, common.figures, common.delays, common.timers),
+        stats.part(context, common.figures, common.delays, common.timers),
     ]
 
 

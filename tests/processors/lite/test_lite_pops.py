@@ -379,7 +379,7 @@ async def test_one_clients_changes_do_not_overtake_one_another(
         await trio.testing.wait_all_tasks_blocked()
         waiting.answered.set()
     assert lite.broker.lite.subscriptions.count == (last == "PARTIAL_ADD")
-    assert not len(lite.broker.processor(LiteSubscriptionCtl)._turns)
+    assert not len(lite.broker.processor(LiteSubscriptionCtl)._order)
 
 
 def test_a_lite_topic_expires(lite: Lite) -> None:

@@ -184,7 +184,7 @@ def test_the_order_of_a_brokers_parts() -> None:
     assert having("close") == [*before, *behind]
     assert having("before_cut") == ["pop"]
     assert having("recover") == ["offsets", "transactions", "elastic", "timers", "compaction"]
-    assert having("stored") == ["consume", "elastic", "delays", "pop", "lite", "figures"]
+    assert having("stored") == ["consume", "elastic", "delays", "pop", "lite", "stats"]
     assert having("end_of_receive") == ["tables", "log"]
 
 

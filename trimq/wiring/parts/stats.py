@@ -44,7 +44,7 @@ def part(context: Context, figures: Figures, delays: DelayService, timers: Timer
         figures.traffic.stored(messages)
 
     return Part(
-        name="figures",
+        name="stats",
         processors=[
             GetBrokerRuntimeInfo(stats, put_times, of_store, delays, timer_figures, context.clock),
             ViewBrokerStatsData(stats),
