@@ -63,8 +63,8 @@ class Parts:
         self._parts = tuple(parts)
         _check_unique("part", [part.name for part in parts])
         _check_unique("service", [name for part in parts for name in _all_services(part)])
-        self._connections = _context(part.connections for part in parts)
-        self._end_of_receive = _context(part.end_of_receive for part in parts)
+        self._connections = _given(part.connections for part in parts)
+        self._end_of_receive = _given(part.end_of_receive for part in parts)
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self._parts)
@@ -94,30 +94,30 @@ class Parts:
 
     def listen_to(self, store: MessageStore) -> None:
         """Everybody who wants to know of messages is told by this store from now on."""
-        for written in _context(part.written for part in self):
+        for written in _given(part.written for part in self):
             store.add_write_listener(written)
-        for stored in _context(part.stored for part in self):
+        for stored in _given(part.stored for part in self):
             store.add_listener(stored)
 
     def load(self) -> None:
         """Read what the parts have in files; the first that cannot be read ends it. Blocks."""
-        for load in _context(part.load for part in self):
+        for load in _given(part.load for part in self):
             load()
 
     def before_cut(self, offset: int) -> None:
         """The log will be cut there. Services must not run from now on until `recover` is done. Blocks."""
-        for prepare in _context(part.before_cut for part in self):
+        for prepare in _given(part.before_cut for part in self):
             prepare(offset)
 
     def recover(self, log_end: int) -> None:
         """The log was cut and ends there now. Services must not run meanwhile. Blocks. StoreError."""
-        for recover in _context(part.recover for part in self):
+        for recover in _given(part.recover for part in self):
             recover(log_end)
 
     def close(self) -> None:
         """Write what the parts have in files, even if one of them fails. Blocks."""
         with ExitStack() as last_first:
-            for close in reversed(_context(part.close for part in self)):
+            for close in reversed(_given(part.close for part in self)):
                 last_first.callback(close)
 
     def end_of_receive(self) -> None:
@@ -126,12 +126,12 @@ class Parts:
             act()
 
     def heed_settings(self) -> None:
-        for heed in _context(part.heed_settings for part in self):
+        for heed in _given(part.heed_settings for part in self):
             heed()
 
     def samples(self) -> Iterator[Sample]:
         """One scrape of /metrics."""
-        for samples in _context(part.samples for part in self):
+        for samples in _given(part.samples for part in self):
             yield from samples()
 
     # --- as the listener of connections
@@ -145,7 +145,7 @@ class Parts:
             listener.closed(peer)
 
 
-def _context(values: Iterable[T | None]) -> list[T]:
+def _given(values: Iterable[T | None]) -> list[T]:
     return [value for value in values if value is not None]
 
 

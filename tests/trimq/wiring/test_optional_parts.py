@@ -1,0 +1,54 @@
+"""A broker without one of its features: the line is out of the list, and everything else goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.clients.blocking import BlockingClient
+from trimq.testing import running_server
+from trimq.wiring import broker as broker_wiring
+
+# Without one of these, messages come and go all the same. A part has processors, or none that it could refuse with.
+OPTIONAL: Final = (
+    *("assignment", "cluster", "compaction", "delays", "elastic", "filters", "lite", "messages"),
+    *("pop", "progress", "replication", "retention", "settings", "siblings", "stats", "timers"),
+    "transactions",
+)
+
+
+@pytest.fixture(params=OPTIONAL)
+def codes_of_missing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The codes of a part that is left out; filled when a broker is built."""
+    codes: list[int] = []
+    whole = broker_wiring.broker_parts
+
+    def without(context, common):  # type: ignore[no-untyped-def]
+        parts = whole(context, common)
+        left = [part for part in parts if part.name != request.param]
+        # Some are there only with a setting.
+        assert len(parts) - len(left) == 1
+        kept = {code for part in left for one in part.processors for code in one.codes}
+        for part in parts:
+            if part.name == request.param:
+                for one in (*part.processors, *part.main_port_only):
+                    codes.extend(code for code in one.codes if code not in kept)
+        return left
+
+    monkeypatch.setattr(broker_wiring, "broker_parts", without)
+    return codes
+
+
+def test_messages_come_and_go_and_its_codes_are_refused(
+    tmp_path: Path, codes_of_missing: list[int]
+) -> None:
+    with running_server(tmp_path) as server:
+        server.send("T", b"x")
+        assert [message.body for message in server.messages("T")] == [b"x"]
+        with BlockingClient(server.broker_addr) as client:
+            for code in codes_of_missing:
+                answer = client.request(code)
+                assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED, RequestCode(code)
