@@ -335,7 +335,7 @@ class BrokerConfig:
     transaction_time_out: int = setting(
         6000,
         "Milliseconds since its first send before a half message's producer is asked; "
-        "CHECK_IMMUNITY_TIME_IN_SECONDS of a message can only prolong it.",
+        "CHECK_IMMUNITY_TIME_IN_SECONDS of a message replaces it, but an END is awaited no shorter.",
         at_least=0,
         live=True,
         long=True,

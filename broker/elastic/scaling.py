@@ -3,7 +3,7 @@
 More queues: they are announced for reading first, and the changes come when every online group that
 reads in order has asked for messages in each of them, at the latest after `READY_SECONDS` (clients ask for
 routes every 30 s, rebalance every 20 s, and Go locks every 20 s). Fewer: the changes come at once, and
-what becomes of the queues at the end is in `tails.py`. What is planned is not kept over a restart: the map
+what becomes of the queues at the end is in `retired_queues.py`. What is planned is not kept over a restart: the map
 is, so the same request goes on from there.
 """
 
