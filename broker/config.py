@@ -255,13 +255,13 @@ class BrokerConfig:
     )
     batch_delete_topic_max_rate: float = setting(
         10.0,
-        "How many topics of a list (deleteTopic -t A,B) are deleted a second, POP retry topics counted; 0: no limit.",
+        "How many topics of a list (deleteTopic -t A,B) are deleted a second, POP retry topics counted; 0 is no limit.",
         at_most=1_000_000,
         live=True,
     )
     batch_delete_subscription_group_max_rate: float = setting(
         10.0,
-        "How many groups of a list (deleteSubGroup -g a,b) are deleted a second; 0: no limit.",
+        "How many groups of a list (deleteSubGroup -g a,b) are deleted a second; 0 is no limit.",
         at_most=1_000_000,
         live=True,
     )
@@ -503,7 +503,8 @@ class BrokerConfig:
     )
     max_heartbeat_groups: int = limit(1000, "Producer and consumer groups in one heartbeat.")
     max_filter_characters: int = limit(
-        2 * 1024 * 1024, "Characters of all SQL92 filters that are kept, 500 for each one added."
+        2 * 1024 * 1024,
+        "Characters of all SQL92 filters that are kept; each counts 500 more than it has.",
     )
     max_held_pulls: int = limit(100_000, "Pulls that may wait for messages at a time.")
     max_suspend_seconds: int = limit(

@@ -78,8 +78,8 @@ mqadmin help updateTopic
 - **NameServers.** `-n HOST:PORT;...`, before or after the command, names them, or the environment's `NAMESRV_ADDR`
   does. Otherwise `127.0.0.1:9876` is asked. One that does not answer is skipped.
 - **Output.** `mqadmin --help` lists the commands by subject. On a pipe, the text is the same as the official tool's,
-  byte for byte. On a terminal and with `--json`, names and settings are sorted, and `topicList` puts the system's topics last
-  (`--user` leaves them out).
+  byte for byte. On a terminal and with `--json`, names and settings are sorted, and `topicList` puts the
+  system's topics last (`--user` leaves them out).
 - **JSON.** `--json` prints JSON instead of tables, one value per line: an object for each row, or one for the whole
   answer. Times are milliseconds since 1970, message bodies base64.
 - **Times.** A TIME is `now`, `-1h30m` (w, d, h, m, s, ms before now), `2026-01-31T12:00:00Z` (or another offset),

@@ -59,13 +59,13 @@ class ServerConfig:
     )
     max_connections_per_address: int = limit(
         2000,
-        "Connections from one address, never more than half of all that fit; this machine and load balancers are"
-        " exempt.",
+        "Connections from one address, never more than half of what the process can have; this machine "
+        "and load balancers are exempt.",
     )
     max_new_connections_per_address: int = limit(
         200,
-        "New connections a second from one address, ten times as many at once; this machine and "
-        "load balancers are exempt.",
+        "New connections a second from one address, on average: up to ten times as many may come at once. "
+        "This machine and load balancers are exempt.",
     )
     first_byte_seconds: int = limit(
         10,
