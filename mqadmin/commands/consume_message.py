@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import click
 
 from trimq.admin.messages.pulling import Place
+from trimq.mqadmin.common.printed import print_message
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.text.messages import message_text, message_value, places_in_order, queue_text
+from trimq.mqadmin.text.messages import places_in_order, queue_text
 from trimq.mqadmin.text.moments import MOMENT, moment
 
 
@@ -152,9 +153,7 @@ def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> 
             run.out.line("Consume ok")
             printed += len(pulled.messages)
             for message in pulled.messages:
-                body = message.body.decode("utf-8", "replace")
-                text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
-                run.out.row(text, message_value(message))
+                print_message(run, message, "utf-8")
         elif pulled.status == "NO_MATCHED_MSG":
             run.out.line(f"{queue} no matched msg. status={pulled.status}, offset={offset}")
         else:

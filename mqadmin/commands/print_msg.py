@@ -3,44 +3,14 @@
 import click
 
 from trimq.admin.messages.pulling import Place
+from trimq.mqadmin.common.printed import print_message, which_messages
 from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
-from trimq.mqadmin.text.messages import (
-    body_codec,
-    message_text,
-    message_value,
-    places_in_order,
-    queue_text,
-)
-from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
+from trimq.mqadmin.text.messages import body_codec, places_in_order, queue_text
 
 
 @admin_command("printMsg")
 @topic_option
-@click.option(
-    "-c",
-    "--charsetName",
-    "charset",
-    default="UTF-8",
-    show_default=True,
-    help="Character set of the bodies.",
-)
-@click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
-@click.option(
-    "-b",
-    "--beginTimestamp",
-    "begin",
-    type=start_moment,
-    metavar=MOMENT,
-    help="Only messages stored at or after this time.",
-)
-@click.option(
-    "-e",
-    "--endTimestamp",
-    "end",
-    type=moment,
-    metavar=MOMENT,
-    help="Only messages stored before this time.",
-)
+@which_messages
 @click.option(
     "-d",
     "--printBody",
@@ -87,9 +57,7 @@ def _print_queue(
         offset = pulled.after(place, offset)
         if pulled.status == "FOUND":
             for message in pulled.messages:
-                body = message.body.decode(codec, "replace") if codec else "NOT PRINT BODY"
-                text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
-                run.out.row(text, message_value(message))
+                print_message(run, message, codec)
         elif pulled.status == "NO_MATCHED_MSG":
             run.out.line(f"{queue} no matched msg. status={pulled.status}, offset={offset}")
         else:

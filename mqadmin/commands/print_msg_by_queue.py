@@ -4,10 +4,10 @@ from collections import Counter
 
 import click
 
+from trimq.mqadmin.common.printed import print_message, which_messages
 from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
 from trimq.mqadmin.text.java import hash_order
-from trimq.mqadmin.text.messages import body_codec, message_text, message_value
-from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
+from trimq.mqadmin.text.messages import body_codec
 
 
 @admin_command("printMsgByQueue")
@@ -16,31 +16,7 @@ from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 @click.option(
     "-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True, help="The queue."
 )
-@click.option(
-    "-c",
-    "--charsetName",
-    "charset",
-    default="UTF-8",
-    show_default=True,
-    help="Character set of the bodies.",
-)
-@click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
-@click.option(
-    "-b",
-    "--beginTimestamp",
-    "begin",
-    type=start_moment,
-    metavar=MOMENT,
-    help="Only messages stored at or after this time.",
-)
-@click.option(
-    "-e",
-    "--endTimestamp",
-    "end",
-    type=moment,
-    metavar=MOMENT,
-    help="Only messages stored before this time.",
-)
+@which_messages
 @click.option(
     "-p",
     "--printMsg",
@@ -100,9 +76,7 @@ def command(
             break
         counts.update(one.tags for one in pulled.messages if one.tags and one.tags.strip())
         for message in pulled.messages if show else ():
-            body = message.body.decode(codec, "replace") if with_body else "NOT PRINT BODY"
-            text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
-            run.out.row(text, message_value(message))
+            print_message(run, message, codec if with_body else None)
     if count:
         for tag in sorted(hash_order(counts), key=lambda one: -counts[one]):
             run.out.row(f"Tag: {tag:<30} Count: {counts[tag]}", {"tag": tag, "count": counts[tag]})
