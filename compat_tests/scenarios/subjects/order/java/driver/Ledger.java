@@ -20,6 +20,8 @@ final class Ledger {
     /** How long a dead owner's lock stands, and what noticing that takes: a rebalance, a lock, a pull. */
     static final double EXPIRY_SECONDS = 60;
     private static final double NOTICED_SECONDS = 15;
+    /** How long a client that has lost a queue may still unlock it, and what is needed to notice that. */
+    private static final double UNLOCKED_SECONDS = 22;
     private final Map<String, Long> sent = new HashMap<>();
     private final Set<String> given = new HashSet<>();
     private final Map<String, Integer> nextOfKey = new HashMap<>();
@@ -28,6 +30,8 @@ final class Ledger {
     private final Map<String, String> inside = new HashMap<>();
     private final Set<String> leaving = new HashSet<>();
     private int together;
+    /** When a member was followed by another one in a queue. */
+    private final Map<String, Long> lost = new HashMap<>();
 
     /** One queue's deliveries so far. */
     private static final class Queue {
@@ -51,11 +55,22 @@ final class Ledger {
     /** A listener of the member begins with a message. */
     synchronized void begins(String who, String queue, long offset, String body) {
         String other = inside.put(queue, who);
-        together += other != null && !other.equals(who) && !leaving.contains(other) ? 1 : 0;
+        together += other != null && !other.equals(who) && !leaving.contains(other)
+            && !mayBeUnlocked(other, queue) ? 1 : 0;
         ofQueue(queue, who, offset, body);
         if (given.add(body)) {
             ofKey(body);
         }
+    }
+
+    /**
+     * Whether the member lost the queue a moment ago. A client that loses a queue with messages in hand unlocks it 20 s
+     * later, also when it has locked it again meanwhile (RebalancePushImpl.unlockDelay): then it works without a lock,
+     * on every server.
+     */
+    private boolean mayBeUnlocked(String who, String queue) {
+        Long at = lost.get(who + " " + queue);
+        return at != null && System.nanoTime() - at < UNLOCKED_SECONDS * 1e9;
     }
 
     /**
@@ -87,6 +102,7 @@ final class Ledger {
         boolean handedOver = !who.equals(queue.owner);
         if (handedOver) {
             queue.handOvers.add(who + "@" + offset);
+            lost.put(queue.owner + " " + name, System.nanoTime());
             queue.owner = who;
         }
         long before = queue.lastOf.getOrDefault(who, -1L);
