@@ -255,13 +255,13 @@ class BrokerConfig:
     )
     batch_delete_topic_max_rate: float = setting(
         10.0,
-        "How many topics of a list (deleteTopic -t A,B) are deleted a second, POP retry topics counted; 0 is no limit.",
+        "How many topics of a list (deleteTopic -t A,B) are deleted a second, POP retry topics counted; 0: unlimited.",
         at_most=1_000_000,
         live=True,
     )
     batch_delete_subscription_group_max_rate: float = setting(
         10.0,
-        "How many groups of a list (deleteSubGroup -g a,b) are deleted a second; 0 is no limit.",
+        "How many groups of a list (deleteSubGroup -g a,b) are deleted a second; 0: unlimited.",
         at_most=1_000_000,
         live=True,
     )

@@ -4,7 +4,7 @@ Whoever feeds the wheel and delivers from it implements this (TimerMessageStore)
 loop and answered from memory.
 
 A broker that is started with timerWheelEnable=false has no such thing (None). Set to false while it runs,
-it only keeps further messages from the wheel (`rule.py`): what waits is delivered, as there.
+it only keeps further messages from the wheel (`schedule_rule.py`): what waits is delivered, as there.
 """
 
 from typing import Protocol

@@ -1,8 +1,8 @@
 """Staging: messages become records, with their queue offset and place in the commit log.
 
 Staged records are visible to nobody until `write` has written them to the files with one system
-call; then their consume-queue entries and listeners (`showing.py`) and their effects (`messages/effects.py`) follow. If
-writing fails, all offsets are as before, and nothing had an effect.
+call; then their consume-queue entries and listeners (`dispatch.py`) and their effects (`messages/effects.py`)
+follow. If writing fails, all offsets are as before, and nothing had an effect.
 
 What two requests of one receive must know of each other before anything is written, say that a half
 message was ended, is a claim: a set that is emptied by the write, and when what is staged is

@@ -4,7 +4,7 @@ The bytes need not end with a whole record; queues follow up to the last whole o
 are the master's, so an entry has its place already: what is there is skipped, a new queue may begin anywhere, and
 a gap is an error after which the queue is rebuilt from the log.
 
-They follow no further than the bound (showing.py), as on a master: with SYNC_FLUSH what is on the disk, in a term
+They follow no further than the bound (dispatch.py), as on a master: with SYNC_FLUSH what is on the disk, in a term
 what its slaves have (CommitLog.getConfirmOffset).
 
 Hot: compiled by mypyc when a compiler is there.

@@ -79,12 +79,12 @@ class WriteBehind:
             checkpoint.record_timestamp = min(checkpoint.record_timestamp, timestamp)
             save_checkpoint(self.file, checkpoint)
 
-    def step(self, showing: Dispatch) -> bool:
+    def step(self, dispatch: Dispatch) -> bool:
         """True when more is waiting. StoreError: the entries stay in memory."""
         if self._index.step() or not self._queues.check_some(QUEUES_PER_STEP):
             return True
         if self._queues.round_over:
-            self._round_ends_at = (showing.last_offset, showing.last_timestamp)
+            self._round_ends_at = (dispatch.last_offset, dispatch.last_timestamp)
             self._queues.begin_round()
         self._queues.write_some(WRITE_SECONDS)
         if not self._queues.round_over:

@@ -11,6 +11,8 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import running_server
 from trimq.wiring import broker as broker_wiring
+from trimq.wiring.context import Context
+from trimq.wiring.part import Part
 
 # Without one of these, messages come and go all the same. A part has processors, or none that it could refuse with.
 OPTIONAL: Final = (
@@ -26,17 +28,12 @@ def codes_of_missing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     codes: list[int] = []
     whole = broker_wiring.broker_parts
 
-    def without(context, common):  # type: ignore[no-untyped-def]
+    def without(context: Context, common: broker_wiring.Common) -> list[Part]:
         parts = whole(context, common)
-        left = [part for part in parts if part.name != request.param]
-        # Some are there only with a setting.
-        assert len(parts) - len(left) == 1
-        kept = {code for part in left for one in part.processors for code in one.codes}
-        for part in parts:
-            if part.name == request.param:
-                for one in (*part.processors, *part.main_port_only):
-                    codes.extend(code for code in one.codes if code not in kept)
-        return left
+        (missing,) = [part for part in parts if part.name == request.param]
+        for processor in (*missing.processors, *missing.main_port_only):
+            codes.extend(processor.codes)
+        return [part for part in parts if part is not missing]
 
     monkeypatch.setattr(broker_wiring, "broker_parts", without)
     return codes

@@ -114,12 +114,8 @@ def part(
     traffic: Traffic,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
-    config, store, clock, of_store = (
-        context.config,
-        context.store,
-        context.clock,
-        context.plan.store,
-    )
+    config, store, clock = context.config, context.store, context.clock
+    of_store = context.plan.store
     checks = PopChecks(
         config, context.identity, topics, groups, consumers, filters, clock, of_store
     )
@@ -177,12 +173,8 @@ def _put_together(
     kept: Kept,
     traffic: Traffic,
 ) -> _Pop:
-    config, store, clock, of_store = (
-        context.config,
-        context.store,
-        context.clock,
-        context.plan.store,
-    )
+    config, store, clock = context.config, context.store, context.clock
+    of_store = context.plan.store
     offsets, blocks, gates = kept.offsets, kept.blocks, kept.elastic
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock, traffic)
     in_flight = kept.in_flight
