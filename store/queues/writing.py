@@ -1,8 +1,8 @@
 """Bringing queues' entries to their files beside the event loop.
 
 What a disk takes for a new file is up to its journal: 20 us, or a third of a second. So the loop takes the entries as
-they are (`QueueFiles.begin_writing`), a worker thread writes them, and the loop notes what is written (`QueueFiles.end_writing`).
-Until then readers see them in memory. Entries that come meanwhile stay behind them.
+they are (`QueueFiles.begin_writing`), a worker thread writes them, and the loop notes what is written
+(`QueueFiles.end_writing`). Until then readers see them in memory. Entries that come meanwhile stay behind them.
 
 Whoever changes a queue's files in any other way, or removes them, takes the pieces back first
 (`QueueFiles.take_back`): then the thread does not write them any more.
