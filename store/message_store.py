@@ -28,6 +28,7 @@ from trimq.store.messages.message import Appended, AppendedBatch, Message
 from trimq.store.opening.opening import Opening
 from trimq.store.opening.recovery import RecoveryReport
 from trimq.store.opening.truncation import Truncation
+from trimq.store.queues.writing import Writing
 from trimq.store.reading.readable_store import ReadableStore
 from trimq.store.slave.copied_log import CopiedLog
 from trimq.store.upkeep.checkpointing import Checkpointing
@@ -132,6 +133,7 @@ class MessageStore(ReadableStore):
             self._appender.write()
             # Nobody reads any more; the checkpoint flushes before it vouches for anything.
             self._dispatch.show_whatever(self._log.written)
+            self._behind.stop()
             # The first round may have begun before the last messages came.
             while self.write_derived() or not self._queues.clean:
                 pass
@@ -144,6 +146,7 @@ class MessageStore(ReadableStore):
     def abandon(self) -> None:
         """Close the files and write nothing more: it leaves what a crash leaves, `abort` included."""
         self._is_open = False
+        self._behind.stop()
         self._log.close()
         self._open_files.close()
         self._directory.unlock()
@@ -398,14 +401,30 @@ class MessageStore(ReadableStore):
         """Whether so many queues have new entries that to write them often costs more than it is worth."""
         return self._queues.many_are_dirty
 
-    def write_derived(self) -> bool:
-        """Write some consume queues' new entries to their files; True when more are waiting.
-
-        Waits for no disk, so it runs on the event loop. StoreError: the entries stay in memory,
-        and the next call tries again. Not to be called while a checkpoint is written.
+    def take_derived(self) -> Writing:
+        """The entries of some consume queues, to be run in a worker thread and settled then. Not to be called while a
+        checkpoint is written.
         """
         self._page_guard.check()
-        return self._behind.step(self._dispatch)
+        return self._behind.take(self._dispatch)
+
+    def settle_derived(self, writing: Writing) -> bool:
+        """It has run: what is in the files need not be in memory any more, what is not will be taken again. True when
+        more is waiting.
+        """
+        return self._behind.settle(writing)
+
+    def write_derived(self) -> bool:
+        """The same at once: write some consume queues' new entries; True when more are waiting. Blocks on the disk.
+
+        StoreError: the entries stay in memory, and the next call tries again.
+        """
+        writing = self.take_derived()
+        try:
+            writing.run()
+        finally:
+            is_more = self.settle_derived(writing)
+        return is_more
 
     def plan_checkpoint(self) -> Checkpointing:
         """What to sync and write down, for `run` in a worker thread."""

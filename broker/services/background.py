@@ -135,8 +135,7 @@ async def write_derived(store: MessageStore, config: StoreConfig) -> None:
             )
             if not is_due and store.many_queues_wait:
                 continue
-            while store.write_derived():
-                await trio.lowlevel.checkpoint()
+            await _write_queues(store)
             written = store.max_physical_offset
             if is_due or written - done_at >= config.checkpoint_bytes:
                 due_at = trio.current_time() + interval
@@ -147,3 +146,17 @@ async def write_derived(store: MessageStore, config: StoreConfig) -> None:
                 due_at = max(due_at, ended_at + pause)
         except StoreError as error:
             log.error("writing consume queues failed, trying again: reason=%s", error)
+
+
+async def _write_queues(store: MessageStore) -> None:
+    """Everything that they have now: the disk is waited for in a worker thread, a part of a second sometimes."""
+    is_more = True
+    while is_more:
+        writing = store.take_derived()
+        try:
+            if writing.is_empty:
+                await trio.lowlevel.checkpoint()
+            else:
+                await trio.to_thread.run_sync(writing.run)
+        finally:
+            is_more = store.settle_derived(writing)

@@ -9,6 +9,7 @@ try:
     from trimq.store.native._pages import append_views, guard, join
     from trimq.store.native._picks import Verdicts, pick_entries
     from trimq.store.native._slots import copy_slots, enter_keys
+    from trimq.store.native._writes import write_pieces
 
     IN_C = True
 except ImportError:
@@ -16,6 +17,7 @@ except ImportError:
     from trimq.store.native.pages import append_views, guard, join
     from trimq.store.native.picks import Verdicts, pick_entries
     from trimq.store.native.slots import copy_slots, enter_keys
+    from trimq.store.native.writes import write_pieces
 
     IN_C = False
 
@@ -30,4 +32,5 @@ __all__ = [
     "join",
     "pick_entries",
     "take_entries",
+    "write_pieces",
 ]

@@ -21,6 +21,7 @@ from trimq.store.queues.extension import QueueExtension
 from trimq.store.queues.loading import BLOCK
 from trimq.store.queues.pull import Pull
 from trimq.store.queues.queue import FoundEntries, Queue
+from trimq.store.queues.writing import Writing
 
 
 class FoundExtendedEntries(FoundConsumeEntries):
@@ -96,6 +97,14 @@ class ExtendedConsumeQueue(ConsumeQueue):
         # Before the entries that point into it.
         self._extension.write_out()
         super().write_out()
+
+    def begin_writing(self, writing: Writing) -> None:
+        self._extension.begin_writing(writing)
+        super().begin_writing(writing)
+
+    def end_writing(self) -> bool:
+        is_whole = self._extension.end_writing()
+        return super().end_writing() and is_whole
 
     def _last_address(self) -> int | None:
         """The address in the last entry that has one; no entry points to the units after it."""

@@ -20,6 +20,7 @@ from trimq.codec.entries.extension_unit import (
 )
 from trimq.store.disk.files import OpenFiles
 from trimq.store.queues.rows import QueueFiles
+from trimq.store.queues.writing import Writing
 
 SETTING: Final = "mappedFileSizeConsumeQueueExt"
 _END_ROOM: Final = 4
@@ -97,6 +98,14 @@ class QueueExtension:
     def write_out(self) -> None:
         """Write what is still in memory. OSError: try again."""
         self._files.write_out()
+
+    def begin_writing(self, writing: Writing) -> None:
+        """Let it write what is in memory now, which stays there until `end_writing`."""
+        self._files.begin_writing(writing)
+
+    def end_writing(self) -> bool:
+        """Whether all that was taken is in the files."""
+        return self._files.end_writing()
 
     # --- deleting
 

@@ -32,6 +32,7 @@ from trimq.store.queues.bounds import Believed
 from trimq.store.queues.loading import bytes_at, valid_entries
 from trimq.store.queues.pull import Pull
 from trimq.store.queues.rows import QueueFiles
+from trimq.store.queues.writing import Writing
 
 
 class FoundEntries:
@@ -121,6 +122,14 @@ class Queue:
     def write_out(self) -> None:
         """Write what is still in memory. OSError: try again."""
         self.files.write_out()
+
+    def begin_writing(self, writing: Writing) -> None:
+        """Let it write what is in memory now, which stays there until `end_writing`."""
+        self.files.begin_writing(writing)
+
+    def end_writing(self) -> bool:
+        """After `begin_writing`, and after the writing: whether all that was taken is in the files."""
+        return self.files.end_writing()
 
     # --- reading
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from time import perf_counter
 from typing import Final
 
 from trimq.codec.names import LMQ_PREFIX
@@ -29,6 +28,7 @@ from trimq.store.queues.lmq_names import LightNames
 from trimq.store.queues.lmq_queue import light_kind
 from trimq.store.queues.loading import unreadable_is_damage
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
+from trimq.store.queues.writing import Writing
 
 # With more of them, a descriptor is opened for each write (`open_files`).
 _MANY_QUEUES: Final = 1024
@@ -50,9 +50,11 @@ class Queues:
         "_plain",
         "_round",
         "_special",
+        "_taken",
         "_topics",
         "_unchecked",
         "_unlisted",
+        "_writing",
         "bit_maps",
         "light",
     )
@@ -79,6 +81,9 @@ class Queues:
         self._unlisted: set[str] = set()
         self._dirty: list[Queue] = []
         self._round: list[Queue] = []
+        # Of the round, what a thread writes, perhaps, and the queues that it is of.
+        self._writing: Writing | None = None
+        self._taken: list[Queue] = []
         self._bounds = Believed()
         self._unchecked: list[str] = []
 
@@ -127,6 +132,7 @@ class Queues:
         self._unchecked = []
         self._special = {}
         self.light = LightNames()
+        self.stop()
         self._dirty = []
         self._round = []
         return declared
@@ -305,7 +311,7 @@ class Queues:
             try:
                 queue.write_out()
             except OSError:
-                # The message itself is stored. The queue keeps its turn in `write_some`, which
+                # The message itself is stored. The queue keeps its turn in `take_some`, which
                 # tries again and reports.
                 return
 
@@ -317,32 +323,46 @@ class Queues:
     @property
     def clean(self) -> bool:
         """Whether every entry is in the files."""
-        return not self._dirty and not self._round
+        return not self._dirty and self.round_over
 
     @property
     def round_over(self) -> bool:
-        return not self._round
+        return not self._round and not self._taken
 
     def begin_round(self) -> None:
         """From now on: write the queues that have entries at this moment."""
         self._round += self._dirty
         self._dirty = []
 
-    def write_some(self, seconds: float) -> None:
-        """Write queues of the round until so many seconds are over, one at least: the disk decides what a new file
-        takes. On StoreError the rest stays for later.
-        """
-        until = perf_counter() + seconds
-        try:
-            while self._round:
-                queue = self._round[-1]
-                queue.write_out()
+    def take_some(self, count: int) -> Writing:
+        """Of the round, the entries of so many queues as they are now. `settle` it before anything else is taken."""
+        self._writing = Writing()
+        self._taken = self._round[-count:]
+        del self._round[-count:]
+        for queue in self._taken:
+            queue.begin_writing(self._writing)
+        return self._writing
+
+    def settle(self, writing: Writing) -> None:
+        """It has run, whatever became of it: what is not in the files stays in the round."""
+        if self._writing is not writing:
+            # The queues were forgotten meanwhile.
+            return
+        self._writing = None
+        for queue in self._taken:
+            if not queue.end_writing():
+                self._round.append(queue)
+            elif queue.unwritten_bytes:
+                self._dirty.append(queue)
+            else:
                 queue.dirty = False
-                self._round.pop()
-                if perf_counter() >= until:
-                    return
-        except OSError as error:
-            raise store_error(error, "writing consume queues") from error
+        self._taken = []
+
+    def stop(self) -> None:
+        """What was taken is written, or will not be before it is taken again."""
+        if self._writing is not None:
+            self._writing.stop()
+            self.settle(self._writing)
 
     # --- deleting
 

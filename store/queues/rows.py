@@ -24,6 +24,7 @@ from trimq.store.disk.files import (
     zero_from,
 )
 from trimq.store.queues.loading import equal_bytes, find_files
+from trimq.store.queues.writing import Piece, Writing
 
 
 class QueueFiles:
@@ -41,6 +42,8 @@ class QueueFiles:
         "_read_path",
         "_setting",
         "_tail",
+        "_taken",
+        "_writing",
         "file_size",
         "first",
         "written",
@@ -66,6 +69,9 @@ class QueueFiles:
         self._setting = setting
         self._filler = filler
         self._tail = bytearray()
+        # What a thread is writing, or will be, and with what else.
+        self._taken: list[Piece] | None = None
+        self._writing: Writing | None = None
         self._read_base = -1
         self._read_path = ""
 
@@ -147,6 +153,51 @@ class QueueFiles:
             del self._tail[: len(piece)]
             self._open_files.unsynced.add_file(path)
 
+    def begin_writing(self, writing: Writing) -> None:
+        """Let it write what is in memory now, which stays there until `end_writing`."""
+        if not self._tail or self._taken is not None:
+            return
+        pieces: list[Piece] = []
+        at = 0
+        while at < len(self._tail):
+            position = self.written + at
+            index = position % self.file_size
+            data = bytes(self._tail[at : at + self.file_size - index])
+            path = self.path(position - index)
+            # Before it is written: the checkpoint after a failure syncs it, too.
+            self._open_files.unsynced.add_file(path)
+            filling = b""
+            if index and self._filler and self.first < 0:
+                filling = self._filler * (index // len(self._filler))
+            piece = Piece(path, self.file_size, position, data, filling)
+            pieces.append(piece)
+            writing.add(piece)
+            at += len(data)
+        self._taken = pieces
+        self._writing = writing
+
+    def end_writing(self) -> bool:
+        """What has been written of what was taken need not be in memory any more. Whether that was all of it."""
+        pieces, self._taken, self._writing = self._taken or [], None, None
+        for piece in pieces:
+            if piece.is_new:
+                self._open_files.unsynced.add_directories(queue_parents(self._directory))
+            if not piece.is_done:
+                return False
+            # Else `write_out` has written it meanwhile, as there was too much in memory.
+            if piece.position == self.written:
+                if self.first < 0:
+                    self.first = piece.position - piece.index
+                self.written += len(piece.data)
+                del self._tail[: len(piece.data)]
+        return True
+
+    def take_back(self) -> None:
+        """Before the files are changed in any other way than by `write_out`: no thread writes them any more."""
+        if self._writing is not None:
+            self._writing.take_back(self._taken or [])
+            self.end_writing()
+
     def _fd_for_writing(self, path: str, base: int, index: int) -> int:
         try:
             fd = self._open_files.get(path)
@@ -193,6 +244,7 @@ class QueueFiles:
 
     def start_at(self, position: int) -> None:
         """Where the next byte goes; nothing is in memory then."""
+        self.take_back()
         self.written = position
         self._tail.clear()
 
@@ -201,6 +253,7 @@ class QueueFiles:
 
         They count as written from now on. Call it while nothing is in memory.
         """
+        self.take_back()
         kept = 0
         while kept < len(data) and self.first >= 0:
             index = self.written % self.file_size
@@ -225,6 +278,7 @@ class QueueFiles:
 
     def truncate(self, end: int) -> None:
         """Drop everything from `end` on, in memory and in the files."""
+        self.take_back()
         if end > self.written:
             del self._tail[end - self.written :]
             return
@@ -233,6 +287,7 @@ class QueueFiles:
 
     def clear_behind(self) -> None:
         """Remove what the files hold after what is written: it must not look valid some day."""
+        self.take_back()
         if self.first < 0:
             return
         index = self.written % self.file_size
@@ -276,6 +331,7 @@ class QueueFiles:
 
     def delete(self) -> None:
         """Remove files and directory; they are then as new."""
+        self.take_back()
         if os.path.isdir(self._directory):
             for name in os.listdir(self._directory):
                 self._remove(f"{self._directory}/{name}")

@@ -1,6 +1,6 @@
 """Writing to the disk what is derived from the commit log: consume queues and the message index.
 
-`step` goes through the queues in rounds; when a round is over, everything dispatched before it
+`take` goes through the queues in rounds; when a round is over, everything dispatched before it
 began is in the files, and the next checkpoint vouches for that.
 """
 
@@ -15,14 +15,14 @@ from trimq.store.disk.files import Unsynced
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.queues.queues import Queues
+from trimq.store.queues.writing import Writing
 from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 from trimq.store.upkeep.checkpointing import Checkpointing
 
 # How many topics one step looks for on the disk.
 QUEUES_PER_STEP: Final = 16
-# How long one step writes consume queues. A file that is there takes 20 us, a new one with its directories 300 us or,
-# where thousands have just been deleted (ext4), ten times that.
-WRITE_SECONDS: Final = 0.003
+# The entries of how many queues are taken at once.
+QUEUES_AT_ONCE: Final = 256
 
 
 class WriteBehind:
@@ -43,6 +43,9 @@ class WriteBehind:
         # The record and timestamp up to which everything derived is in the files.
         self._derived = (-1, 0)
         self._round_ends_at = (-1, 0)
+        self._is_in_round = False
+        # Whether there is something to do before a round.
+        self._is_preparing = False
         self._checkpointing: Checkpointing | None = None
 
     def load_checkpoint(self) -> Checkpoint:
@@ -63,6 +66,7 @@ class WriteBehind:
                 self._unsynced.add_directories(self._checkpointing.directories)
             self._checkpointing = None
         self._derived = self._round_ends_at = (-1, 0)
+        self._is_in_round = False
         flushed = self.checkpoint.master_flushed_offset
         self.load_checkpoint().master_flushed_offset = flushed
 
@@ -79,18 +83,29 @@ class WriteBehind:
             checkpoint.record_timestamp = min(checkpoint.record_timestamp, timestamp)
             save_checkpoint(self.file, checkpoint)
 
-    def step(self, dispatch: Dispatch) -> bool:
-        """True when more is waiting. StoreError: the entries stay in memory."""
-        if self._index.step() or not self._queues.check_some(QUEUES_PER_STEP):
-            return True
-        if self._queues.round_over:
+    def take(self, dispatch: Dispatch) -> Writing:
+        """What to write next, in any thread; then `settle` it."""
+        self._is_preparing = self._index.step() or not self._queues.check_some(QUEUES_PER_STEP)
+        if self._is_preparing:
+            return Writing()
+        if not self._is_in_round:
+            self._is_in_round = True
             self._round_ends_at = (dispatch.last_offset, dispatch.last_timestamp)
             self._queues.begin_round()
-        self._queues.write_some(WRITE_SECONDS)
-        if not self._queues.round_over:
+        return self._queues.take_some(QUEUES_AT_ONCE)
+
+    def settle(self, writing: Writing) -> bool:
+        """It has run, whatever became of it. True when more is waiting; else what the round had is vouched for."""
+        self._queues.settle(writing)
+        if self._is_preparing or not self._queues.round_over:
             return True
+        self._is_in_round = False
         self._derived = self._round_ends_at
         return False
+
+    def stop(self) -> None:
+        """No thread writes any more of what was taken."""
+        self._queues.stop()
 
     def plan_checkpoint(self, confirmed: int) -> Checkpointing:
         """`confirmed`: what the checkpoint is to say that a term's slaves have (CommitLog.setConfirmOffset)."""

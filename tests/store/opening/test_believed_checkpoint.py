@@ -5,6 +5,10 @@ from __future__ import annotations
 from tests.store.opening.test_recovery import entries, fill
 from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
+from trimq.store.upkeep.write_behind import QUEUES_AT_ONCE
+
+# More than are written at once.
+MANY = QUEUES_AT_ONCE + 50
 
 
 def test_the_scan_begins_at_the_checkpoint(bench):
@@ -23,14 +27,14 @@ def test_the_scan_begins_at_the_checkpoint(bench):
 
 def test_a_checkpoint_vouches_only_for_a_finished_round(bench):
     store = bench.open()
-    for number in range(100):
+    for number in range(MANY):
         store.put(bench.message(b"x", topic=f"T{number}"))
     assert store.write_derived()
     store.plan_checkpoint().run()
     bench.kill(store)
     store = bench.open()
-    assert bench.report.entries == 100
-    assert all(store.max_offset(f"T{number}", 0) == 1 for number in range(100))
+    assert bench.report.entries == MANY
+    assert all(store.max_offset(f"T{number}", 0) == 1 for number in range(MANY))
 
 
 def test_a_checkpoint_that_names_no_record_is_not_believed(bench):
