@@ -1,7 +1,7 @@
 """Work over any number of queues is done in steps, so that nobody else has to wait for it."""
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import Final, TypeVar
 
@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 # Of a service, or of work that nobody waits for; long answers are in trimq.base.step_queue.
 Steps = Generator[None, None, T]
+# What such a step yields is done in a worker thread before the next one: it waits for the disk, and raises nothing.
+DiskSteps = Generator[Callable[[], object] | None, None, T]
 
 # Others wait that long at most for work that is not asked for by them.
 _STEP_SECONDS: Final = 0.002
@@ -38,19 +40,21 @@ class Pace:
             self._until = perf_counter() + _STEP_SECONDS
 
 
-async def in_steps(steps: Steps[T]) -> T:
+async def in_steps(steps: DiskSteps[T]) -> T:
     """Do all of it, others in between; what it finds."""
     pace = Pace()
     while True:
         try:
-            next(steps)
+            beside = next(steps)
         except StopIteration as end:
             found: T = end.value
             return found
+        if beside is not None:
+            await trio.to_thread.run_sync(beside)
         await pace.keep()
 
 
-def at_once(steps: Generator[object, None, T]) -> T:
+def at_once(steps: Generator[int | None, None, T]) -> T:
     """Do all of it in one step: for what is known to be small."""
     while True:
         try:
@@ -60,27 +64,35 @@ def at_once(steps: Generator[object, None, T]) -> T:
             return found
 
 
-def is_done(steps: Steps[object], most: int) -> bool:
-    """Do some of it; whether that was all."""
+def begun(steps: DiskSteps[T], most: int) -> DiskSteps[T] | None:
+    """Do some of it; what is left of it, None if that was all."""
     for _ in range(most):
         try:
-            next(steps)
+            beside = next(steps)
         except StopIteration:
-            return True
-    return False
+            return None
+        if beside is not None:
+            return _after(beside, steps)
+    return steps
+
+
+def _after(beside: Callable[[], object], steps: DiskSteps[T]) -> DiskSteps[T]:
+    yield beside
+    return (yield from steps)
 
 
 class Unfinished:
     """Work that nobody waits for: a little of it is done at once, and a service does the rest in steps."""
 
     def __init__(self) -> None:
-        self._rest: deque[Steps[None]] = deque()
+        self._rest: deque[DiskSteps[None]] = deque()
         self._more = trio.Event()
 
     def do(self, steps: Steps[None]) -> None:
         """In the order in which it comes."""
-        if self._rest or not is_done(steps, _AT_ONCE):
-            self._rest.append(steps)
+        rest = steps if self._rest else begun(steps, _AT_ONCE)
+        if rest is not None:
+            self._rest.append(rest)
             self._more.set()
 
     async def run(self) -> None:

@@ -11,7 +11,7 @@ every second until it answers False, then `plan_checkpoint().run()` in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 from trimq.store.appending.appender import Appender
@@ -28,6 +28,7 @@ from trimq.store.messages.message import Appended, AppendedBatch, Message
 from trimq.store.opening.opening import Opening
 from trimq.store.opening.recovery import RecoveryReport
 from trimq.store.opening.truncation import Truncation
+from trimq.store.queues.removal import Removal
 from trimq.store.queues.writing import Writing
 from trimq.store.reading.readable_store import ReadableStore
 from trimq.store.slave.copied_log import CopiedLog
@@ -35,6 +36,9 @@ from trimq.store.upkeep.checkpointing import Checkpointing
 from trimq.store.upkeep.cleaning import LogCleaning
 from trimq.store.upkeep.trimming import Trimming
 from trimq.store.upkeep.write_behind import WriteBehind
+
+# How often what somebody sends into a topic while it is deleted is removed beside the loop.
+_ROUNDS = 3
 
 
 class MessageStore(ReadableStore):
@@ -134,6 +138,7 @@ class MessageStore(ReadableStore):
             # Nobody reads any more; the checkpoint flushes before it vouches for anything.
             self._dispatch.show_whatever(self._log.written)
             self._behind.stop()
+            self._queues.finish_removals()
             # The first round may have begun before the last messages came.
             while self.write_derived() or not self._queues.clean:
                 pass
@@ -345,14 +350,45 @@ class MessageStore(ReadableStore):
     # --- topics that go
 
     def delete_topic(self, topic: str) -> bool:
-        """Remove the topic's queues; its records stay until their file expires."""
-        self._begin_deletion(topic)
-        return self._queues.delete_topic(topic)
+        """Remove the topic's queues at once, blocking on the disk; its records stay until their file expires. False
+        without any. StoreError: nothing of it can be read any more; it may be deleted again.
+        """
+        removal = self.take_out(topic)
+        if removal is not None:
+            self.settle_removal(topic, removal)
+        return removal is not None
 
-    def delete_most(self, topic: str) -> Iterator[None]:
-        """Before `delete_topic`, for a topic of many queues: one after the other. StoreError: it stays as it is."""
+    def take_out(self, topic: str) -> Removal | None:
+        """The same, but that the folders are removed by what is returned: run it in a worker thread, and settle it."""
         self._begin_deletion(topic)
-        yield from self._queues.delete_most(topic)
+        return self._queues.take_out(topic)
+
+    def settle_removal(self, topic: str, removal: Removal) -> None:
+        """It has run. StoreError as with `delete_topic`."""
+        self._queues.settle_removal(topic, removal)
+
+    def delete_in_steps(self, topic: str) -> Generator[Callable[[], object] | None, None, bool]:
+        """The same for a topic that may have many queues: None, or what to do in a worker thread before the next step.
+        In the last step it has no queue.
+        """
+        self._begin_deletion(topic)
+        had_queues = False
+        for some in self._queues.take_out_most(topic):
+            if some is not None:
+                yield some.run
+                self._queues.settle_removal(topic, some)
+                had_queues = True
+            else:
+                yield None
+        for _ in range(_ROUNDS):
+            removal = self.take_out(topic)
+            if removal is None:
+                return had_queues
+            had_queues = True
+            yield removal.run
+            self._queues.settle_removal(topic, removal)
+        # Somebody sends into it all the time.
+        return self.delete_topic(topic) or had_queues
 
     def _begin_deletion(self, topic: str) -> None:
         self._forget_kept(topic)

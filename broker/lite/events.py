@@ -20,7 +20,7 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions, Subscription
 from trimq.broker.lite.subscribers import Subscriber, Subscribers
-from trimq.broker.steps import Pace, Steps, in_steps, is_done
+from trimq.broker.steps import Pace, Steps, begun, in_steps
 from trimq.codec.names import is_lite_queue
 
 log = logging.getLogger("trimq.lite")
@@ -213,7 +213,7 @@ class LiteEvents:
             reader = Subscriber(client_id, events.group)
             if self._full_looks.pop(reader, None) is None:
                 return
-            if not is_done(self.look_at_client(*reader), _AT_ONCE):
+            if begun(self.look_at_client(*reader), _AT_ONCE) is not None:
                 self._full_looks[reader] = self._clock.steady_millis()
                 self._sooner.set()
 

@@ -1,6 +1,8 @@
 """How long lite topics live (LiteLifecycleManager): those without messages for lite.topic.expiration minutes go."""
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import trio
@@ -11,10 +13,11 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.pop.order_rules import OrderedBlocks
-from trimq.broker.steps import Pace, Steps, at_once, in_steps
+from trimq.broker.steps import DiskSteps, at_once, in_steps
 from trimq.codec.names import lite_queue_parts
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
+from trimq.store.queues.removal import Removal, run_all
 
 log = logging.getLogger("trimq.lite")
 
@@ -25,6 +28,8 @@ _EARLY: Final = 20
 _MOST_UNKNOWN: Final = 5
 # Lite topics that are listed to be deleted.
 _AT_A_TIME: Final = 1000
+# Whose folders a thread removes between two steps.
+_REMOVED_TOGETHER: Final = 64
 
 
 class LiteLifecycle:
@@ -68,15 +73,16 @@ class LiteLifecycle:
 
     async def clean(self) -> None:
         """Delete what has expired: all lite topics may, in the same minute."""
-        pace = Pace()
         for topic in self._store.lite_parents():
             minutes = self._metadata.lifetime_of(topic)
-            if minutes <= 0:
-                continue
-            for queue in self.queues_of(topic):
-                await pace.keep()
-                if lite_queue_parts(queue) is not None and self._is_expired(queue, minutes):
-                    await in_steps(self._delete(queue))
+            if minutes > 0:
+                await in_steps(self._delete(self._expired(topic, minutes)))
+
+    def _expired(self, topic: str, minutes: int) -> Iterator[str | None]:
+        """One after the other, each looked at when it is its turn; None for one that is not."""
+        for queue in self.queues_of(topic):
+            is_lite = lite_queue_parts(queue) is not None
+            yield queue if is_lite and self._is_expired(queue, minutes) else None
 
     def _is_expired(self, queue: str, minutes: int) -> bool:
         end = self._store.max_offset(queue, 0)
@@ -89,7 +95,7 @@ class LiteLifecycle:
         idle = self._clock.millis() - stored
         return idle >= self._config.min_lite_ttl and idle > minutes * _MINUTE
 
-    def delete_topic(self, topic: str) -> Steps[None]:
+    def delete_topic(self, topic: str) -> DiskSteps[None]:
         """A topic is about to be deleted: its lite topics go before it, so that those that are left when this is
         interrupted can still be found. Only those of a topic that is a lite one.
         """
@@ -98,26 +104,45 @@ class LiteLifecycle:
         stay: set[str] = set()
         # What came meanwhile goes as well: a delayed message, perhaps. Few at a time: a list of all of them is long.
         while queues := self._some(topic, stay):
-            for queue in queues:
-                if not (yield from self._delete(queue)):
-                    stay.add(queue)
-                yield
+            stay |= yield from self._delete(queues)
 
     def _some(self, topic: str, but: set[str]) -> list[str]:
         first = self._store.lite_queues(topic, _AT_A_TIME + len(but))
         return [queue for queue in first if queue not in but]
 
-    def _delete(self, queue: str) -> Steps[bool]:
-        """In one step what a message that comes next would find; False: its files could not be deleted."""
+    def _delete(self, queues: Iterable[str | None]) -> DiskSteps[set[str]]:
+        """Those whose files could not be deleted."""
+        stay: set[str] = set()
+        removals: dict[str, Removal] = {}
+        for queue in queues:
+            if queue is not None:
+                removal = self._take_out(queue)
+                if removal is not None:
+                    removals[queue] = removal
+                yield from self._subscriptions.remove_queue(queue)
+            if len(removals) == _REMOVED_TOGETHER:
+                stay |= yield from self._remove(removals)
+                removals = {}
+            yield None
+        return stay | (yield from self._remove(removals))
+
+    def _take_out(self, queue: str) -> Removal | None:
+        """In one step what a message that comes next would find."""
         log.info("lite topic deleted: queue=%s", queue)
         self._unknown.pop(queue, None)
         at_once(self._offsets.forget_topic(queue))
         at_once(self._batches.forget_topic(queue))
-        is_gone = True
-        try:
-            self._store.delete_topic(queue)
-        except StoreError as error:
-            log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
-            is_gone = False
-        yield from self._subscriptions.remove_queue(queue)
-        return is_gone
+        return self._store.take_out(queue)
+
+    def _remove(self, removals: Mapping[str, Removal]) -> DiskSteps[set[str]]:
+        """Their folders; those of which some are left."""
+        stay = set()
+        if removals:
+            yield partial(run_all, list(removals.values()))
+        for queue, removal in removals.items():
+            try:
+                self._store.settle_removal(queue, removal)
+            except StoreError as error:
+                log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
+                stay.add(queue)
+        return stay

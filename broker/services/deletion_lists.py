@@ -9,7 +9,7 @@ from typing import Final
 import trio
 
 from trimq.broker.services.detached_work import Detached, DetachedWork, InTurn
-from trimq.broker.steps import Steps
+from trimq.broker.steps import DiskSteps
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import RemotingError
 
@@ -24,7 +24,7 @@ class Member:
 
     __slots__ = ("name", "steps")
 
-    def __init__(self, name: str, steps: Steps[None]) -> None:
+    def __init__(self, name: str, steps: DiskSteps[None]) -> None:
         self.name = name
         self.steps = steps
 

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
-from trimq.broker.steps import Steps, in_steps, is_done
+from trimq.broker.steps import DiskSteps, begun, in_steps
 
 log: Final = logging.getLogger("trimq.broker")
 
@@ -82,7 +82,7 @@ class Work(Detached):
 
     __slots__ = ("steps",)
 
-    def __init__(self, name: str, steps: Steps[None]) -> None:
+    def __init__(self, name: str, steps: DiskSteps[None]) -> None:
         super().__init__(name, name)
         self.steps = steps
 
@@ -90,15 +90,16 @@ class Work(Detached):
 class DetachedWork(InTurn[Work]):
     """One after the other, each a little at a time."""
 
-    def begin(self, name: str, steps: Steps[None]) -> Work | None:
+    def begin(self, name: str, steps: DiskSteps[None]) -> Work | None:
         """None: all is done, for there was little of it. Whatever it raises then is raised here.
 
         What has begun under that name and is not done is not begun again.
         """
         found = self._find(name)
-        if found is None and not self._waiting and is_done(steps, _AT_ONCE):
-            return None
-        return found or self._add(Work(name, steps))
+        if found is not None:
+            return found
+        rest = steps if self._waiting else begun(steps, _AT_ONCE)
+        return None if rest is None else self._add(Work(name, rest))
 
     async def _play(self, work: Work) -> None:
         await in_steps(work.steps)

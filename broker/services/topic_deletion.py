@@ -4,13 +4,12 @@ Its lite topics go first, the entry in the table comes last: until then what is 
 kill in between loses nothing but time, and the request can be repeated.
 """
 
-from collections.abc import Iterator
 from typing import Final, Protocol
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.stats.traffic import Traffic
-from trimq.broker.steps import Steps
+from trimq.broker.steps import DiskSteps, Steps
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import pop_retry_topic, pop_retry_topic_v2
 
@@ -20,9 +19,7 @@ _GROUPS_PER_STEP: Final = 50
 class TopicStore(Protocol):
     def write_others(self) -> None: ...
 
-    def delete_most(self, topic: str) -> Iterator[None]: ...
-
-    def delete_topic(self, topic: str) -> object: ...
+    def delete_in_steps(self, topic: str) -> DiskSteps[bool]: ...
 
 
 class Timers(Protocol):
@@ -34,7 +31,7 @@ class Blocks(Protocol):
 
 
 class LiteTopics(Protocol):
-    def delete_topic(self, topic: str) -> Steps[None]: ...
+    def delete_topic(self, topic: str) -> DiskSteps[None]: ...
 
 
 class TopicDeletion:
@@ -58,12 +55,12 @@ class TopicDeletion:
         self._blocks = blocks
         self._lite = lite
 
-    def delete(self, topic: str) -> Steps[None]:
+    def delete(self, topic: str) -> DiskSteps[None]:
         """The topic and its retry topics. StoreError, and then it can be repeated."""
         for name in (yield from self.delete_alone(topic)):
             yield from self._delete(name)
 
-    def delete_alone(self, topic: str) -> Steps[list[str]]:
+    def delete_alone(self, topic: str) -> DiskSteps[list[str]]:
         """Its retry topics are left, and returned. StoreError, and then it can be repeated."""
         # What was sent before it goes with the topic: written behind it, it would come back in the next one's queues.
         self._store.write_others()
@@ -76,10 +73,9 @@ class TopicDeletion:
             self._topics.leaving.discard(topic)
         return retries
 
-    def _delete(self, name: str) -> Steps[None]:
+    def _delete(self, name: str) -> DiskSteps[None]:
         # First what can fail, as an elastic topic's record: then the request can be repeated.
-        yield from self._store.delete_most(name)
-        self._store.delete_topic(name)
+        yield from self._store.delete_in_steps(name)
         self._topics.delete(name)
         if self._timers is not None:
             self._timers.forget_topic(name)

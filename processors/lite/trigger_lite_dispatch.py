@@ -4,7 +4,7 @@ from functools import partial
 
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.steps import Steps, in_steps, is_done
+from trimq.broker.steps import DiskSteps, begun, in_steps
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import TriggerLiteDispatchRequestHeader
 from trimq.codec.names import REMARK_LEFT
@@ -30,11 +30,12 @@ class TriggerLiteDispatch(Processor[TriggerLiteDispatchRequestHeader]):
             looks = self._events.look_at_client(header.client_id, header.group)
         else:
             looks = self._events.look_at_group(header.group)
-        if is_done(looks, _AT_ONCE):
+        rest = begun(looks, _AT_ONCE)
+        if rest is None:
             return Response(remark=REMARK_LEFT)
-        return Later(request, partial(_go_on, looks), keeps_body=False)
+        return Later(request, partial(_go_on, rest), keeps_body=False)
 
 
-async def _go_on(looks: Steps[None], request: Asked) -> Response:
+async def _go_on(looks: DiskSteps[None], request: Asked) -> Response:
     await in_steps(looks)
     return Response(remark=REMARK_LEFT)

@@ -36,7 +36,7 @@ class CleanUnusedTopic(Processor[None]):
         for topic in self._store.topic_names():
             if self._is_unused(topic):
                 try:
-                    deleted = self._store.delete_topic(topic)
+                    deleted = await in_steps(self._store.delete_in_steps(topic))
                 except StoreError as error:
                     raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
                 await in_steps(self._offsets.forget_topic(topic))

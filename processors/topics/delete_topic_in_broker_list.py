@@ -9,7 +9,7 @@ from functools import partial
 from trimq.broker.config import BrokerConfig
 from trimq.broker.services.deletion_lists import Member, PacedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
-from trimq.broker.steps import Steps
+from trimq.broker.steps import DiskSteps
 from trimq.broker.topics.checks import check_not_system
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_if_there
@@ -54,9 +54,9 @@ class DeleteTopicInBrokerList(Processor[None]):
                 if retry not in names:
                     yield _member(retry, self._delete(retry, []))
 
-    def _delete(self, name: str, retries: list[str]) -> Steps[None]:
+    def _delete(self, name: str, retries: list[str]) -> DiskSteps[None]:
         retries += yield from self._deletion.delete_alone(name)
 
 
-def _member(name: str, steps: Steps[None]) -> Member:
+def _member(name: str, steps: DiskSteps[None]) -> Member:
     return Member(f"deletion of the topic {name}", steps)

@@ -9,7 +9,7 @@ try:
     from trimq.store.native._pages import append_views, guard, join
     from trimq.store.native._picks import Verdicts, pick_entries
     from trimq.store.native._slots import copy_slots, enter_keys
-    from trimq.store.native._writes import write_pieces
+    from trimq.store.native._writes import remove_folders, write_pieces
 
     IN_C = True
 except ImportError:
@@ -17,7 +17,7 @@ except ImportError:
     from trimq.store.native.pages import append_views, guard, join
     from trimq.store.native.picks import Verdicts, pick_entries
     from trimq.store.native.slots import copy_slots, enter_keys
-    from trimq.store.native.writes import write_pieces
+    from trimq.store.native.writes import remove_folders, write_pieces
 
     IN_C = False
 
@@ -31,6 +31,7 @@ __all__ = [
     "guard",
     "join",
     "pick_entries",
+    "remove_folders",
     "take_entries",
     "write_pieces",
 ]

@@ -1,11 +1,12 @@
 /*
- * Writing to many files in one go, without Python's lock: the event loop goes on meanwhile.
+ * Writing to many files in one go, and removing them, without Python's lock: the event loop goes on meanwhile.
  *
  * store/native/writes.py does the same in Python; tests hold the two against each other.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -141,7 +142,114 @@ out:
     return result;
 }
 
+/* Remove a folder's files. 0, or errno; `*failed`: the file's path, to be freed. */
+static int empty(const char *folder, char **failed)
+{
+    DIR *listed = opendir(folder);
+    struct dirent *entry;
+    int code = 0;
+    if (listed == NULL)
+        return errno;
+    while (code == 0 && (errno = 0, entry = readdir(listed)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(listed), name, 0) != 0 && errno != ENOENT) {
+            code = errno;
+            size_t size = strlen(folder) + strlen(name) + 2;
+            if ((*failed = malloc(size)) != NULL)
+                snprintf(*failed, size, "%s/%s", folder, name);
+        }
+    }
+    if (code == 0)
+        code = errno;
+    closedir(listed);
+    return code;
+}
+
+/* 0, or errno; `*at`: how many are done. */
+static int remove_each(PyObject **folders, Py_ssize_t count, Py_ssize_t *at, char **failed)
+{
+    for (; *at < count; ++*at) {
+        const char *folder = PyBytes_AS_STRING(folders[*at]);
+        int code = empty(folder, failed);
+        if (code == 0 && rmdir(folder) != 0)
+            code = errno;
+        if (code != 0 && code != ENOENT)
+            return code;
+    }
+    return 0;
+}
+
+static int remove_empty(PyObject **parents, Py_ssize_t count, Py_ssize_t *at)
+{
+    for (; *at < count; ++*at)
+        if (rmdir(PyBytes_AS_STRING(parents[*at])) != 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
+            return errno;
+    return 0;
+}
+
+/* Our own bytes of each path; NULL with an exception. */
+static PyObject **take_paths(PyObject *list, Py_ssize_t *count)
+{
+    *count = 0;
+    PyObject **paths = PyMem_Calloc((size_t)PyList_GET_SIZE(list) + 1, sizeof(PyObject *));
+    if (paths == NULL)
+        return (PyObject **)PyErr_NoMemory();
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(list); at++, ++*count)
+        if (!PyUnicode_FSConverter(PyList_GET_ITEM(list, at), &paths[at]))
+            return paths;
+    return paths;
+}
+
+static void give_back(PyObject **paths, Py_ssize_t count)
+{
+    for (Py_ssize_t at = 0; paths != NULL && at < count; at++)
+        Py_DECREF(paths[at]);
+    PyMem_Free(paths);
+}
+
+PyDoc_STRVAR(remove_folders_doc,
+    "remove_folders(folders, parents)\n\n"
+    "Remove each folder with the files in it, then those parents that are empty; see writes.py.");
+
+static PyObject *remove_folders(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *first, *second, *result = NULL;
+    PyObject **folders = NULL, **parents = NULL;
+    Py_ssize_t folder_count = 0, parent_count = 0, at = 0;
+    char *failed = NULL;
+    int code, in_parents = 0;
+    if (!PyArg_ParseTuple(args, "O!O!:remove_folders", &PyList_Type, &first, &PyList_Type, &second))
+        return NULL;
+    folders = take_paths(first, &folder_count);
+    if (!PyErr_Occurred())
+        parents = take_paths(second, &parent_count);
+    if (PyErr_Occurred())
+        goto out;
+    Py_BEGIN_ALLOW_THREADS
+    code = remove_each(folders, folder_count, &at, &failed);
+    if (code == 0) {
+        in_parents = 1;
+        at = 0;
+        code = remove_empty(parents, parent_count, &at);
+    }
+    Py_END_ALLOW_THREADS
+    if (code == 0)
+        result = Py_BuildValue("(is)", 0, "");
+    else if (failed != NULL)
+        result = Py_BuildValue("(iN)", code, PyUnicode_DecodeFSDefault(failed));
+    else
+        result = Py_BuildValue("(iO)", code, PyList_GET_ITEM(in_parents ? second : first, at));
+out:
+    free(failed);
+    give_back(folders, folder_count);
+    give_back(parents, parent_count);
+    return result;
+}
+
 static PyMethodDef methods[] = {
+    {"remove_folders", remove_folders, METH_VARARGS, remove_folders_doc},
     {"write_pieces", write_pieces, METH_O, write_pieces_doc},
     {NULL, NULL, 0, NULL},
 };

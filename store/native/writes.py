@@ -1,4 +1,4 @@
-"""Writing to many files in one go. `_writes.c` is its twin, which does so without Python's lock.
+"""Writing to many files in one go, and removing them. `_writes.c` is its twin, which does so without Python's lock.
 
 Hot: compiled by mypyc when a compiler is there.
 """
@@ -8,8 +8,12 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Final
 
-from trimq.store.disk.files import create_sized, write_fully
+from trimq.store.disk.files import create_sized, remove, remove_directory, write_fully
+
+# Why a parent is not removed.
+_STAYS: Final = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST)
 
 
 def write_pieces(pieces: list[tuple[str, int, int, bytes, bytes]]) -> tuple[list[bool], int]:
@@ -41,3 +45,29 @@ def _write(path: str, size: int, index: int, data: bytes, filling: bytes) -> boo
     finally:
         os.close(fd)
     return is_new
+
+
+def remove_folders(folders: list[str], parents: list[str]) -> tuple[int, str]:
+    """Remove each folder with the files in it, then those parents that are empty. What is gone already is no error.
+
+    Returns the `errno` that ended it and the path that it was about, or 0 and "".
+    """
+    for folder in folders:
+        path = folder
+        try:
+            for name in os.listdir(folder):
+                path = f"{folder}/{name}"
+                remove(path)
+            path = folder
+            remove_directory(folder)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return error.errno or errno.EIO, path
+    for parent in parents:
+        try:
+            remove_directory(parent)
+        except OSError as error:
+            if error.errno not in _STAYS:
+                return error.errno or errno.EIO, parent
+    return 0, ""

@@ -233,8 +233,8 @@ class BatchConsumeQueue(Queue):
         self.max_offset = self.next_offset = last.end_offset if last is not None else 0
         self.min_offset = min(self.min_offset, self.max_offset) if last is not None else -1
 
-    def delete(self) -> None:
-        super().delete()
+    def forget_all(self) -> None:
+        super().forget_all()
         self.min_offset = -1
 
     def begin_at(self, offset: int) -> None:

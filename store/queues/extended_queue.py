@@ -21,6 +21,7 @@ from trimq.store.queues.extension import QueueExtension
 from trimq.store.queues.loading import BLOCK
 from trimq.store.queues.pull import Pull
 from trimq.store.queues.queue import FoundEntries, Queue
+from trimq.store.queues.removal import Removal
 from trimq.store.queues.writing import Writing
 
 
@@ -162,6 +163,10 @@ class ExtendedConsumeQueue(ConsumeQueue):
     def delete(self) -> None:
         super().delete()
         self._extension.delete()
+
+    def leave(self, removal: Removal) -> None:
+        super().leave(removal)
+        self._extension.leave(removal)
 
 
 class ExtendedConsumeQueueKind(ConsumeQueueKind):

@@ -19,6 +19,7 @@ from trimq.codec.entries.extension_unit import (
     parse_unit,
 )
 from trimq.store.disk.files import OpenFiles
+from trimq.store.queues.removal import Removal
 from trimq.store.queues.rows import QueueFiles
 from trimq.store.queues.writing import Writing
 
@@ -117,4 +118,10 @@ class QueueExtension:
 
     def delete(self) -> None:
         self._files.delete()
+        self._found = self._placed = True
+
+    def leave(self, removal: Removal) -> None:
+        """The same, but that files and directory are for `removal`."""
+        self._find()
+        self._files.leave(removal)
         self._found = self._placed = True

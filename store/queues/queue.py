@@ -31,6 +31,7 @@ from trimq.store.messages.tag_matching import matches
 from trimq.store.queues.bounds import Believed
 from trimq.store.queues.loading import bytes_at, valid_entries
 from trimq.store.queues.pull import Pull
+from trimq.store.queues.removal import Removal
 from trimq.store.queues.rows import QueueFiles
 from trimq.store.queues.writing import Writing
 
@@ -238,6 +239,15 @@ class Queue:
     def delete(self) -> None:
         """Remove files and directory; the queue is then as one that never had an entry."""
         self.files.delete()
+        self.forget_all()
+
+    def leave(self, removal: Removal) -> None:
+        """The same, but that files and directory are for `removal`."""
+        self.files.leave(removal)
+        self.forget_all()
+
+    def forget_all(self) -> None:
+        """It never had an entry."""
         self.min_offset = self.max_offset = self.next_offset = 0
 
     def begin_at(self, offset: int) -> None:

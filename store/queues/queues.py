@@ -19,7 +19,7 @@ from typing import Final
 
 from trimq.codec.names import LMQ_PREFIX
 from trimq.store.config import StoreConfig
-from trimq.store.disk.files import OpenFiles, remove_directory, store_error
+from trimq.store.disk.files import OpenFiles
 from trimq.store.errors import StoreError
 from trimq.store.messages.effects import Effect
 from trimq.store.queues.bounds import Believed
@@ -28,12 +28,15 @@ from trimq.store.queues.lmq_names import LightNames
 from trimq.store.queues.lmq_queue import light_kind
 from trimq.store.queues.loading import unreadable_is_damage
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
+from trimq.store.queues.removal import Leaving, Removal
 from trimq.store.queues.writing import Writing
 
 # With more of them, a descriptor is opened for each write (`open_files`).
 _MANY_QUEUES: Final = 1024
 # So many queues of a topic are deleted in one step.
 _FEW_QUEUES: Final = 16
+# Folders that a thread removes for a topic between two steps.
+_MOST_FOLDERS: Final = 64
 
 
 class Queues:
@@ -45,6 +48,7 @@ class Queues:
         "_dirty",
         "_effects",
         "_kinds",
+        "_leaving",
         "_light_kind",
         "_open_files",
         "_plain",
@@ -79,6 +83,7 @@ class Queues:
         self._at_once: set[str] = set()
         # Topics that have a folder and whose queues nobody has used yet.
         self._unlisted: set[str] = set()
+        self._leaving = Leaving(open_files.unsynced)
         self._dirty: list[Queue] = []
         self._round: list[Queue] = []
         # Of the round, what a thread writes, perhaps, and the queues that it is of.
@@ -108,7 +113,7 @@ class Queues:
 
     def exists(self, topic: str) -> bool:
         """Whether it has queues, loaded or not."""
-        return topic in self._topics or topic in self._unlisted
+        return topic in self._topics or topic in self._unlisted or self._leaving.stays(topic)
 
     def declare(self, topic: str, queue_type: str) -> None:
         """From now on the topic's queues are of the kind with this name: before it has a message.
@@ -127,6 +132,7 @@ class Queues:
     def forget_all(self) -> dict[str, str]:
         """As before `open`, whatever is in memory; the queue types to open them with again."""
         declared = {topic: kind.name for topic, kind in self._special.items()}
+        self._leaving.finish_all()
         self._topics = {}
         self._unlisted = set()
         self._unchecked = []
@@ -203,6 +209,8 @@ class Queues:
         return queue
 
     def _make(self, topic: str, queue_id: int) -> Queue:
+        if topic in self._leaving:
+            self._leaving.finish(topic)
         queue = self.kind_of(topic).make(topic, queue_id)
         queue.effect = self._effects.get(topic)
         queue.at_once = topic in self._at_once
@@ -245,11 +253,12 @@ class Queues:
         return list(self._unlisted)
 
     def topics(self) -> list[str]:
-        return sorted({*self._topics, *self._unlisted})
+        return sorted({*self._topics, *self._unlisted, *self._leaving.staying()})
 
     def topic_names(self) -> list[str]:
         """The same in any order: to sort a hundred thousand takes long."""
-        return [*self._topics, *self._unlisted.difference(self._topics)]
+        others = self._unlisted.union(self._leaving.staying())
+        return [*self._topics, *others.difference(self._topics)]
 
     def queue_ids(self, topic: str) -> list[int]:
         if topic in self._unlisted:
@@ -369,53 +378,70 @@ class Queues:
     def delete_queue(self, queue: Queue) -> None:
         """Remove one queue; its offsets start again with its next message."""
         topic = queue.topic
-        try:
-            queue.delete()
-            del self._topics[topic][queue.queue_id]
-            if not self._topics[topic]:
-                del self._topics[topic]
-                self.light.discard(topic)
-                self._remove_empty_directories(topic)
-        except OSError as error:
-            raise store_error(error, f"deleting queue {queue.queue_id} of {topic}") from error
+        queues = self._topics[topic]
+        parents = self._folders_of(topic) if len(queues) == 1 else []
+        removal = Removal(f"queue {queue.queue_id} of {topic}", parents)
+        queue.leave(removal)
+        del queues[queue.queue_id]
+        if not queues:
+            del self._topics[topic]
+            self.light.discard(topic)
+        self.settle_removal(topic, self._leaving.begin(topic, removal))
 
-    def delete_most(self, topic: str) -> Iterator[None]:
-        """The queues of a topic that is about to be deleted, one by one, but for a few; StoreError."""
+    def take_out_most(self, topic: str) -> Iterator[Removal | None]:
+        """The queues of a topic that is about to be deleted, some at a time, but for a few; None: a step."""
+        removal = Removal(f"queues of {topic}", [])
         for queue_id in self.queue_ids(topic)[_FEW_QUEUES:]:
             queues = self._topics.get(topic)
-            queue = None if queues is None else queues.get(queue_id)
-            if queues is not None and queue is not None:
-                try:
-                    queue.delete()
-                except OSError as error:
-                    raise store_error(error, f"deleting queue {queue_id} of {topic}") from error
-                del queues[queue_id]
-            yield
+            queue = None if queues is None else queues.pop(queue_id, None)
+            if queue is not None:
+                queue.leave(removal)
+            if len(removal.folders) >= _MOST_FOLDERS:
+                yield self._leaving.begin(topic, removal)
+                removal = Removal(f"queues of {topic}", [])
+            yield None
+        if removal.folders:
+            yield self._leaving.begin(topic, removal)
 
-    def delete_topic(self, topic: str) -> bool:
-        """Remove its queues, and what is known of their kind; False without any (deleteTopic)."""
-        try:
-            if topic in self._unlisted:
-                self._load_topic(topic)
-            for queue in self.of_topic(topic):
-                queue.delete()
-            if topic in self._topics or topic in self._special:
-                self._remove_empty_directories(topic)
-        except OSError as error:
-            raise store_error(error, f"deleting the queues of {topic}") from error
+    def take_out(self, topic: str) -> Removal | None:
+        """A topic's queues, and what is known of their kind, are gone for everybody (deleteTopic): their folders are
+        when the removal has run, in any thread. `settle` it then. None: it has no queues.
+        """
+        if topic in self._unlisted:
+            self._load_topic(topic)
+        failed = self._leaving.take_failed(topic)
+        queues = self._topics.pop(topic, None)
+        if queues is None and topic not in self._special and not failed:
+            return None
         # Queues that wait for their turn have nothing to write any more, and a checkpoint knows
         # that files may be gone: with tens of thousands of them, searching for these would take
         # long.
+        removal = Removal(f"the queues of {topic}", self._folders_of(topic))
+        for queue in (queues or {}).values():
+            queue.leave(removal)
+        for one in failed:
+            removal.take_over(one)
         self._special.pop(topic, None)
         self.light.discard(topic)
-        return self._topics.pop(topic, None) is not None
+        return self._leaving.begin(topic, removal)
 
-    def _remove_empty_directories(self, topic: str) -> None:
-        for root in self.kind_of(topic).roots:
-            directory = f"{root}/{topic}"
-            if os.path.isdir(directory) and not os.listdir(directory):
-                remove_directory(directory)
-                self._open_files.unsynced.add_directories([root])
+    def settle_removal(self, topic: str, removal: Removal) -> None:
+        """It has run, or does so now. StoreError: its topic is still there, without messages, and what is left of it
+        goes when it is deleted again, or before it has its next message.
+        """
+        try:
+            self._leaving.settle(topic, removal)
+        except StoreError:
+            if topic.startswith(LMQ_PREFIX):
+                self.light.add(topic)
+            raise
+
+    def finish_removals(self) -> None:
+        """Remove on the loop what a thread has not. StoreError."""
+        self._leaving.finish_all()
+
+    def _folders_of(self, topic: str) -> list[str]:
+        return [f"{root}/{topic}" for root in self.kind_of(topic).roots]
 
 
 def folders_in(directory: str) -> list[str]:

@@ -19,11 +19,11 @@ from trimq.store.disk.files import (
     make_directories,
     queue_parents,
     remove,
-    remove_directory,
     write_fully,
     zero_from,
 )
 from trimq.store.queues.loading import equal_bytes, find_files
+from trimq.store.queues.removal import Removal
 from trimq.store.queues.writing import Piece, Writing
 
 
@@ -332,11 +332,22 @@ class QueueFiles:
     def delete(self) -> None:
         """Remove files and directory; they are then as new."""
         self.take_back()
-        if os.path.isdir(self._directory):
-            for name in os.listdir(self._directory):
-                self._remove(f"{self._directory}/{name}")
-            remove_directory(self._directory)
-            self._open_files.unsynced.add_directories([os.path.dirname(self._directory)])
+        removal = Removal(self._directory, [])
+        removal.add(self._directory)
+        removal.finish(self._open_files.unsynced)
+        self.leave(removal)
+
+    def leave(self, removal: Removal) -> None:
+        """The same, but that what is on the disk is for `removal`."""
+        if self._writing is not None:
+            for piece in self._taken or []:
+                piece.is_back = True
+            removal.wait_for(self._writing)
+            self._taken = self._writing = None
+        if self.first >= 0:
+            for base in range(self.first, self.written + 1, self.file_size):
+                self._open_files.forget(self.path(base))
+        removal.add(self._directory)
         self.first = -1
         self.start_at(0)
 

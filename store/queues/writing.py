@@ -73,12 +73,17 @@ class Writing:
 
     def take_back(self, pieces: list[Piece]) -> None:
         """They are written, or will not be. Blocks while the thread is at the disk with them or their neighbours."""
+        for piece in pieces:
+            piece.is_back = True
+        self.wait()
+
+    def wait(self) -> None:
+        """Until no thread is at the disk with pieces that are back by now."""
         with self._lock:
-            for piece in pieces:
-                piece.is_back = True
+            pass
 
     def stop(self) -> None:
-        """The same for all of them."""
+        """Take back all of them."""
         self.take_back(self._pieces)
 
     def run(self) -> None:

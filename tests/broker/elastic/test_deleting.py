@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
+import trio
 
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
+from tests.detached import finished
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.codec.headers.topics import DeleteTopicRequestHeader
 from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup
 from trimq.processors.topics.delete_topic_in_broker import DeleteTopicInBroker
-from trimq.remoting.contract import Response
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 
@@ -23,9 +24,8 @@ def fill(elastic: ElasticBroker) -> None:
 
 
 def ask(elastic: ElasticBroker, kind: Any, code: int, header: Any) -> int:
-    answer = elastic.broker.processor(kind).handle(elastic.broker.request(code, header))
-    assert isinstance(answer, Response)
-    return answer.code
+    request = elastic.broker.request(code, header)
+    return trio.run(finished, elastic.broker.processor(kind), request).code
 
 
 @pytest.mark.parametrize("name", [TOPIC, "Plain"])

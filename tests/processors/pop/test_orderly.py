@@ -7,6 +7,7 @@ import pytest
 import trio
 import trio.testing
 
+from tests.detached import finished
 from tests.processors.pop.conftest import header_of
 from trimq.broker.pop.order_rules import OrderedQueue
 from trimq.codec.bodies.base import encode_body
@@ -274,7 +275,7 @@ async def test_deleted(ordered: Ordered) -> None:
         ordered.broker.clock.now += 10_000
         await ordered.popped()
         assert blocks.find(queue) is not None
-        ordered.broker.processor(kind).handle(ordered.broker.request(0, header))
+        await finished(ordered.broker.processor(kind), ordered.broker.request(0, header))
         assert blocks.find(queue) is None
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.detached import finished
 from tests.processors.conftest import Broker
 from tests.processors.static_topics import map_queue
 from tests.store.cleaning import clean
@@ -234,7 +235,7 @@ async def unused_topics(life: Life, counter: Counter) -> None:
 async def deleted(life: Life, counter: Counter) -> None:
     """DELETE_TOPIC_IN_BROKER, and made again."""
     header = DeleteTopicRequestHeader(topic=counter.topic)
-    life.broker.processor(DeleteTopicInBroker).handle(life.broker.request(215, header))
+    await finished(life.broker.processor(DeleteTopicInBroker), life.broker.request(215, header))
     counter.make(life)
 
 

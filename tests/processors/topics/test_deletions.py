@@ -127,17 +127,14 @@ def test_what_is_being_deleted_gets_no_lite_message(parent: Parent) -> None:
     check(message, properties)
 
 
-def test_files_that_stay_end_nothing(parent: Parent, monkeypatch: pytest.MonkeyPatch) -> None:
-    delete = parent.broker.store.delete_topic
-
-    def failing(topic: str) -> bool:
-        if topic == "%LMQ%$T$n7":
-            raise StoreError("no")
-        return bool(delete(topic))
-
-    monkeypatch.setattr(parent.broker.lite.life._store, "delete_topic", failing)
+def test_files_that_stay_end_nothing(parent: Parent) -> None:
+    store = parent.broker.store
+    while store.write_derived():
+        pass
+    # A folder in it is nothing of ours, and cannot be removed as a file.
+    (parent.broker.store_config.consume_queue / "%LMQ%$T$n7" / "0" / "strange").mkdir()
     trio.run(in_steps, parent.broker.lite.life.delete_topic("T"))
-    assert parent.broker.store.lite_queues("T") == ["%LMQ%$T$n7"]
+    assert store.lite_queues("T") == ["%LMQ%$T$n7"]
 
 
 def test_a_group_of_many_topics_is_deleted_in_steps(parent: Parent) -> None:
@@ -156,17 +153,6 @@ def test_a_group_of_many_topics_is_deleted_in_steps(parent: Parent) -> None:
     assert trio.run(play).code == ResponseCode.SUCCESS
     assert parent.broker.offsets.topics_of("G") == set()
     assert "G" not in parent.broker.groups.all()
-
-
-def test_a_topic_of_many_queues_is_deleted_in_steps(parent: Parent) -> None:
-    store = parent.broker.store
-    for queue in range(50):
-        store.stage(Message("Wide", queue, b"x"))
-    store.write_staged()
-    steps = store.delete_most("Wide")
-    assert sum(1 for _ in steps) == 50 - 16
-    assert store.queues("Wide") == list(range(16))
-    assert store.delete_topic("Wide")
 
 
 async def test_work_that_fails_fails_for_whoever_waits_and_the_next_goes_on() -> None:

@@ -1,15 +1,16 @@
 """Creating, reading and deleting topics."""
 
 import json
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.detached import finished
 from trimq.broker.elastic.model import new_topic
 from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
-from trimq.broker.steps import Steps
+from trimq.broker.steps import DiskSteps, Steps
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.bodies.topics import (
@@ -181,14 +182,12 @@ class Deleted:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def delete_topic(self, topic: str) -> bool:
+    def forget_topic(self, topic: str) -> None:
         self.names.append(topic)
+
+    def delete_in_steps(self, topic: str) -> DiskSteps[bool]:
+        yield partial(self.names.append, topic)
         return True
-
-    def delete_most(self, topic: str) -> Iterator[None]:
-        return iter(())
-
-    forget_topic = delete_topic
 
     def write_others(self) -> None:
         assert not self.names
@@ -205,7 +204,7 @@ class DeletedInSteps:
     forget_topic = delete_topic
 
 
-def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
+async def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
     for name in ("T", "%RETRY%g_T", "%RETRY%g+T", "%RETRY%g"):
         broker.topics.create_in_send_back(name, 1, 6, 0)
         broker.offsets.commit("c", "g", name, 0, 1)
@@ -215,7 +214,7 @@ def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
     )
     processor = DeleteTopicInBroker(broker.config, broker.topics, deletion, DetachedWork())
     header = headers.DeleteTopicRequestHeader(topic="T")
-    assert processor.handle(broker.request(215, header)).code == 0
+    assert (await finished(processor, broker.request(215, header))).code == 0
     assert store.names == timers.names == blocks.names == ["T", "%RETRY%g+T", "%RETRY%g_T"]
     assert lite.names == ["T"]
     assert "T" not in broker.topics
@@ -229,14 +228,14 @@ def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
         assert (refused.value.code, refused.value.remark) == (INVALID, remark)
 
 
-def test_what_was_sent_before_goes_with_the_topic(broker: Any) -> None:
-    """In one receive: the topic's next life begins with its own first message."""
+async def test_what_was_sent_before_goes_with_the_topic(broker: Any) -> None:
+    """Also what is not written yet: the topic's next life begins with its own first message."""
     broker.topics.create_in_send_back("T", 1, 6, 0)
     store = broker.store
     store.stage(Message("T", 0, b"of the old one"))
     processor = broker.processor(DeleteTopicInBroker)
     header = headers.DeleteTopicRequestHeader(topic="T")
-    assert processor.handle(broker.request(215, header)).code == 0
+    assert (await finished(processor, broker.request(215, header))).code == 0
     broker.topics.create_in_send_back("T", 1, 6, 0)
     store.stage(Message("T", 0, b"of the new one"))
     store.write_staged()
