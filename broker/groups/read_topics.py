@@ -11,6 +11,7 @@ from typing import Final
 
 from trimq.broker.tables.json_members import JsonMembers, pretty_array, quoted
 from trimq.broker.tables.pairs import SEPARATOR
+from trimq.broker.tables.spread_dict import SpreadDict
 
 # A group with more topics, as one that reads lite topics, is encoded some of them at a time.
 _MANY: Final = 500
@@ -38,7 +39,7 @@ class _Many:
     __slots__ = ("_parts", "_places")
 
     def __init__(self, topics: dict[str, None]) -> None:
-        self._places: dict[str, _Some] = {}
+        self._places: SpreadDict[str, _Some] = SpreadDict()
         self._parts: dict[_Some, None] = {}
         for topic in topics:
             self.add(topic)
@@ -55,7 +56,7 @@ class _Many:
         self._places[topic] = part
 
     def remove(self, topic: str) -> None:
-        part = self._places.pop(topic, None)
+        part = self._places.pop(topic)
         if part is not None:
             del part.topics[topic]
             part.text = None

@@ -13,6 +13,7 @@ import trio
 from trimq.base.clock import Clock
 from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
 from trimq.broker.steps import Pace
+from trimq.broker.tables.spread_dict import SpreadDict
 
 _CLOCK_CHECK_SECONDS: Final = 1.0
 
@@ -29,7 +30,7 @@ class BlockTimeouts:
         # When to look at a queue, at most once for each.
         self._due: list[tuple[int, OrderedQueue]] = []
         self._looked_at = clock.millis()
-        self._due_of: dict[OrderedQueue, int] = {}
+        self._due_of: SpreadDict[OrderedQueue, int] = SpreadDict()
         self._sooner = trio.Event()
 
     def watch(self, queue: OrderedQueue) -> None:
@@ -69,7 +70,7 @@ class BlockTimeouts:
             at, queue = heappop(self._due)
             if self._due_of.get(queue) != at:
                 continue
-            del self._due_of[queue]
+            self._due_of.pop(queue)
             if self._batches.free_at(queue) is None:
                 self._opened(queue)
             else:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from trimq.broker.tables.spread_dict import SpreadDict
 from trimq.codec.java.fastjson import dumps
 
 _BUCKET = 32
@@ -35,7 +36,7 @@ class JsonMembers:
         """`encode` gives the pretty text of a member's value, indented by two tabs."""
         self._encode = encode
         self._buckets: list[_Bucket] = []
-        self._places: dict[str, _Bucket] = {}
+        self._places: SpreadDict[str, _Bucket] = SpreadDict()
         # Buckets without members; they go when they are most of all.
         self._empty = 0
 
@@ -51,7 +52,7 @@ class JsonMembers:
         bucket.joined = None
 
     def removed(self, key: str) -> None:
-        bucket = self._places.pop(key, None)
+        bucket = self._places.pop(key)
         if bucket is not None:
             del bucket.texts[key]
             bucket.joined = None

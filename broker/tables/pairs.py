@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from trimq.broker.tables.spread_dict import SpreadDict
 from trimq.codec.names import LMQ_PREFIX
 
 SEPARATOR: Final = "@"
@@ -22,31 +23,33 @@ class _ByPart:
     __slots__ = ("_keys",)
 
     def __init__(self) -> None:
-        self._keys: dict[str, str | dict[str, None]] = {}
+        self._keys: SpreadDict[str, str | SpreadDict[str, None]] = SpreadDict()
 
     def add(self, part: str, key: str) -> None:
         known = self._keys.get(part)
         if known is None:
             self._keys[part] = key
-        elif isinstance(known, dict):
+        elif isinstance(known, SpreadDict):
             known[key] = None
         elif known != key:
-            self._keys[part] = {known: None, key: None}
+            keys: SpreadDict[str, None] = SpreadDict()
+            keys[known] = keys[key] = None
+            self._keys[part] = keys
 
     def remove(self, part: str, key: str) -> None:
         known = self._keys.get(part)
-        if isinstance(known, dict):
-            known.pop(key, None)
+        if isinstance(known, SpreadDict):
+            known.pop(key)
             if not known:
-                del self._keys[part]
+                self._keys.pop(part)
         elif known == key:
-            del self._keys[part]
+            self._keys.pop(part)
 
     def of(self, part: str) -> list[str]:
         known = self._keys.get(part)
         if known is None:
             return []
-        return list(known) if isinstance(known, dict) else [known]
+        return list(known) if isinstance(known, SpreadDict) else [known]
 
 
 class Pairs:
@@ -69,7 +72,7 @@ class Pairs:
         self._by_group.remove(group, key)
 
     def of_topic(self, topic: str) -> list[str]:
-        """In the order in which they came."""
+        """In the order in which they came, if they are few."""
         return self._by_topic.of(topic)
 
     def of_group(self, group: str) -> list[str]:
