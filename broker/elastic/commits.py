@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from trimq.base.clock import Clock
 from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.elastic.log import ElasticLog
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
 from trimq.codec.bodies.elastic import ElasticDeletion, ElasticRecord, GroupReset
 from trimq.codec.bodies.locks import MessageQueue
 

@@ -8,7 +8,7 @@ very next message. The original moves it past any, and what lies between is lost
 from collections.abc import Callable
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.pop.block_timeouts import BlockTimeouts

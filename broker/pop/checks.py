@@ -18,7 +18,7 @@ from trimq.broker.filters.tags import (
     is_tag_type,
     requested_codes,
 )
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.topics.table import Topics

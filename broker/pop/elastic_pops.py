@@ -10,7 +10,7 @@ from collections.abc import Container
 
 from trimq.broker.elastic.commits import ElasticCommits
 from trimq.broker.elastic.gated_groups import GatedGroups
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.errors import RemotingError
 from trimq.store.errors import StoreError

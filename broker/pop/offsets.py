@@ -15,7 +15,7 @@ from typing import Final
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import for_pop
-from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.groups.offsets.committed import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight

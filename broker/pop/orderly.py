@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.pop.block_timeouts import BlockTimeouts
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.long_polling import PopLongPolling

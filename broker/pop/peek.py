@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.pop.checks import MOST_MESSAGES, PopChecks, Wanted
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue

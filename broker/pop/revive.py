@@ -20,7 +20,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
 from trimq.broker.pop.result import records_in

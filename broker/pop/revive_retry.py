@@ -15,7 +15,7 @@ from typing import Final
 import trio
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.groups.offsets.committed import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.checkpoints import Notes, is_last_try
 from trimq.broker.pop.clock_setbacks import ClockSetbacks
 from trimq.broker.pop.in_flight import InFlight

@@ -5,8 +5,8 @@ import logging
 import trio
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.client_requests import ask_client
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.consumers.requests import ask_client
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.produce.outcomes import Sender
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -36,7 +36,7 @@ def _next_begin_offset() -> None:
 
 
 def _locks_never_expire() -> None:
-    from trimq.broker.groups.queue_locks import QueueLocks
+    from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 
     def make(init: Callable[..., None]) -> Callable[..., None]:
         def wrong(self: Any, clock: Any, lock_millis: int = 0) -> None:
@@ -94,15 +94,15 @@ def _min_offset() -> None:
 
 
 def _commits_dropped() -> None:
-    from trimq.broker.groups.offsets import ConsumerOffsets
+    from trimq.broker.groups.offsets.committed import ConsumerOffsets
 
     wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
 
 
 def _nobody_is_told() -> None:
-    from trimq.broker.groups import member_notices
+    from trimq.broker.groups.consumers import notices
 
-    wrap(member_notices, "send_notices", lambda send: lambda group, members: None)
+    wrap(notices, "send_notices", lambda send: lambda group, members: None)
 
 
 def _no_delay() -> None:
@@ -118,7 +118,7 @@ def _no_delay() -> None:
 
 
 def _unlock_ignored() -> None:
-    from trimq.broker.groups.queue_locks import QueueLocks
+    from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 
     wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
 

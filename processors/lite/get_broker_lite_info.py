@@ -1,6 +1,6 @@
 """GET_BROKER_LITE_INFO: sizes of the tables that lite topics use."""
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions

@@ -5,7 +5,7 @@ from functools import partial
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset, offset_table
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader

@@ -12,7 +12,7 @@ from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.broker.produce.outcomes import Sent
 from trimq.broker.steps import BYTES_PER_STEP
 from trimq.codec.codes import RequestCode

@@ -11,8 +11,8 @@ from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.subscriptions import PullSubscriptions
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.order_blocks import OrderBlocks

@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.processors.conftest import NOW
 from trimq.broker.elastic.model import Move
-from trimq.broker.groups.queue_locks import LOCK_MILLIS
+from trimq.broker.groups.rebalance.queue_locks import LOCK_MILLIS
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.elastic import GroupReset
 from trimq.store.errors import StoreError

@@ -8,7 +8,7 @@ import pytest
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.steps import at_once
 from trimq.codec.java import fastjson
 

@@ -6,7 +6,7 @@ import pytest
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.steps import at_once
 
 VECTORS = Path(__file__).parents[1].parent / "vectors" / "config"

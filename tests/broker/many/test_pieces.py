@@ -8,8 +8,8 @@ import trio
 
 from tests.broker.many.of import MANY, SOME, G, Of, T, lite_queue
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.queue_locks import QueueLocks
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.pop.block_timeouts import BlockTimeouts

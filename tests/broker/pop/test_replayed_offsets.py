@@ -8,7 +8,7 @@ import pytest
 
 from tests.broker.conftest import HandClock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.order_blocks import OrderBlocks

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from trimq.broker.elastic.model import Move, converted_topic
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode

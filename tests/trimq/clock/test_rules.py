@@ -25,10 +25,10 @@ from tests.trimq.clock.jumping import DAY, HOUR, JUMPS, MINUTE, SECOND, HandCloc
 from trimq.base.clock import Clock, TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.producers import Producers
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.lite.checks import LiteChecks
 from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.lite.registry import LiteSubscriptions

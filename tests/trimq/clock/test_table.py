@@ -25,7 +25,7 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "broker/elastic/partition_routing.py": (STAMP, ()),
     "broker/stats/broker_stats.py": (RULE, ("test_rates",)),
     "broker/filters/consumer_filters.py": (RULE, ("test_filters_of_groups_that_are_gone",)),
-    "broker/groups/offsets.py": (STAMP, ()),
+    "broker/groups/offsets/committed.py": (STAMP, ()),
     "broker/lite/acknowledgements.py": (RULE, ("test_blocks_of_ordered_pops",)),
     "broker/lite/checks.py": (RULE, ("test_a_clients_clock_that_is_not_this_one",)),
     "broker/lite/lifecycle.py": (RULE, ("test_lite_topics",)),

@@ -1,8 +1,8 @@
 """Sharing queues out among the clients of a group that ask for it."""
 
 from trimq.broker.cluster.routes import ClusterRoutes
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.process.tls import name_server_context
 from trimq.processors.assignment.query_assignment import QueryAssignment
 from trimq.wiring.context import Context

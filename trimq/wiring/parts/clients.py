@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.heartbeat_checks import GroupTopics
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.producers import Producers
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.consumers.heartbeat_checks import GroupTopics
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
 from trimq.broker.topics.table import Topics

@@ -15,7 +15,7 @@ from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.pulling import Pulling
 from trimq.broker.consume.subscriptions import PullSubscriptions
 from trimq.broker.consume.topic_kinds import TopicKinds
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
 from trimq.broker.stats.traffic import Traffic

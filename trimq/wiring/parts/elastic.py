@@ -22,7 +22,7 @@ from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.retired_queues import RetiredQueues
 from trimq.broker.elastic.scaling import Scaling
 from trimq.broker.elastic.shared_topics import SharedTopics
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import ELASTIC_MAP_TOPIC
 from trimq.process.metrics import Sample

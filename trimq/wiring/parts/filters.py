@@ -7,7 +7,7 @@ from trimq.broker.filters.consumer_filters import PERSIST_SECONDS, ConsumerFilte
 from trimq.broker.filters.expressions import Expressions
 from trimq.broker.filters.pull_filters import PullFilters
 from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.services import background as services
 from trimq.process.metrics import Sample
 from trimq.wiring.context import Context

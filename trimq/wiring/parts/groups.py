@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
 from trimq.broker.services.deletion_lists import PacedWork

@@ -8,7 +8,7 @@ from typing import Final
 import trio
 
 from trimq.broker.cluster.routes import ClusterRoutes
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.acknowledgements import LiteAcknowledgements
 from trimq.broker.lite.checks import LiteChecks

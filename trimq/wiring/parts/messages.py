@@ -1,7 +1,7 @@
 """Looking messages up: by key, by id, by queue entry."""
 
 from trimq.broker.filters.consumer_filters import ConsumerFilters
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.processors.messages.query_consume_queue import QueryConsumeQueue
 from trimq.processors.messages.query_message import QueryMessage
 from trimq.processors.messages.view_message_by_id import ViewMessageById

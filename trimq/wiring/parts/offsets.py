@@ -6,8 +6,8 @@ from typing import Final
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset
 from trimq.broker.consume.first_offsets import FirstOffsets
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.processors.offsets.clone_group_offset import CloneGroupOffset
 from trimq.processors.offsets.get_all_consumer_offset import GetAllConsumerOffset

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.acknowledgements import LiteAcknowledgements
 from trimq.broker.lite.notification import LiteNotification

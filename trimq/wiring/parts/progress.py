@@ -1,8 +1,8 @@
 """How far groups are behind."""
 
 from trimq.broker.consume.backlog import Backlog
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.table import Topics
 from trimq.processors.progress.get_broker_consume_stats import GetBrokerConsumeStats

@@ -9,8 +9,8 @@ import trio
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.delivery.delays import DelayService
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services.log_comparison import LogComparison
 from trimq.broker.services.masters_address import MastersAddress

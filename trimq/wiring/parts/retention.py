@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.services import housekeeping
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.part_cleaning import PartCleaning

@@ -6,7 +6,7 @@ from functools import partial
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services import background as services

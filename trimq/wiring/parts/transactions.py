@@ -8,8 +8,8 @@ import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.services import background as services
 from trimq.broker.topics.table import Topics
 from trimq.broker.transactions.check_requests import CheckRequests

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_expiry import has_expired_producer
-from trimq.broker.groups.client_limits import check_producer_groups
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.expiry import has_expired_producer
+from trimq.broker.groups.clients.limits import check_producer_groups
+from trimq.broker.groups.clients.record import Client
 from trimq.broker.steps import Steps, Unfinished
 from trimq.remoting.contract import Peer
 

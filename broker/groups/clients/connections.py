@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.clients import Connection
 from trimq.codec.codes import LanguageCode
 

@@ -5,7 +5,7 @@ The group's table has one entry per topic, from whoever set it last; here each m
 
 from collections.abc import Iterable, Sequence
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
 

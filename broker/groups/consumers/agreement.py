@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from trimq.broker.groups.member import Member, Opinions, Point, account
+from trimq.broker.groups.consumers.member import Member, Opinions, Point, account
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.remoting.contract import Peer
 

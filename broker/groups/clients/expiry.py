@@ -3,7 +3,7 @@
 from typing import Final
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 
 # ProducerManager has its own constant: channelExpiredTimeout is for consumers.
 PRODUCER_EXPIRY_MILLIS: Final = 120_000

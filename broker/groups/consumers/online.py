@@ -1,6 +1,6 @@
 """Who consumes (ConsumerManager): groups with members online.
 
-Members are told that somebody came or went (`member_notices`). Those of broadcasting groups are not: every member
+Members are told that somebody came or went (`notices`). Those of broadcasting groups are not: every member
 reads everything anyway.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.tags import SUBSCRIBE_ALL, TAG
-from trimq.broker.groups.client_expiry import has_expired_consumer
-from trimq.broker.groups.client_limits import check_consumer_groups, check_subscriptions
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumer_group import ConsumerGroup
-from trimq.broker.groups.member import Member, account, disputes
-from trimq.broker.groups.member_notices import MemberNotices
+from trimq.broker.groups.clients.expiry import has_expired_consumer
+from trimq.broker.groups.clients.limits import check_consumer_groups, check_subscriptions
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.group import ConsumerGroup
+from trimq.broker.groups.consumers.member import Member, account, disputes
+from trimq.broker.groups.consumers.notices import MemberNotices
 from trimq.broker.steps import Steps, Unfinished, at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.contract import Peer

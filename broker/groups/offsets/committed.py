@@ -24,10 +24,10 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.commit_guard import CommitGuard
-from trimq.broker.groups.lmq_offsets import LightOffsets
-from trimq.broker.groups.offset_table import OffsetTable, Queues
-from trimq.broker.groups.read_topics import ReadTopics
+from trimq.broker.groups.offsets.commit_guard import CommitGuard
+from trimq.broker.groups.offsets.light import LightOffsets
+from trimq.broker.groups.offsets.read_topics import ReadTopics
+from trimq.broker.groups.offsets.table import OffsetTable, Queues
 from trimq.broker.steps import Steps
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile

@@ -1,8 +1,8 @@
 """Whether a client may join the groups of its heartbeat, and the retry topic that each of them gets."""
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_limits import check_heartbeat
-from trimq.broker.groups.consumer_group import CONSUME_ACTIVELY
+from trimq.broker.groups.clients.limits import check_heartbeat
+from trimq.broker.groups.consumers.group import CONSUME_ACTIVELY
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData

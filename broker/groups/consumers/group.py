@@ -2,17 +2,17 @@
 
 Subscriptions belong to the group, not to the member: per topic the highest subVersion wins, and a
 topic that is missing from a member's heartbeat is removed for all. Members that disagree therefore
-overwrite each other; what each one said is kept separately (broker/groups/member.py,
-broker/groups/subscription_agreement.py), so that this can be shown.
+overwrite each other; what each one said is kept separately (broker/groups/consumers/member.py,
+broker/groups/consumers/agreement.py), so that this can be shown.
 """
 
 import logging
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.member import Member, Opinions
-from trimq.broker.groups.subscription_agreement import Agreement
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.agreement import Agreement
+from trimq.broker.groups.consumers.member import Member, Opinions
 from trimq.broker.steps import Steps
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
