@@ -6,8 +6,8 @@ Hot: compiled by mypyc when a compiler is there.
 from typing import Final
 
 from trimq.base.clock import Clock
-from trimq.broker.produce.puts import PutRules
-from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.puts.rules import PutRules
+from trimq.broker.produce.puts.staging import Staging
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import PopCheckPoint

@@ -24,7 +24,7 @@ from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.result import PopResult, as_asked, offsets_in, records_in
 from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.broker.records import judge_cold, load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.codes import ResponseCode

@@ -25,7 +25,7 @@ from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
 from trimq.broker.pop.result import records_in
 from trimq.broker.pop.revive_retry import ReviveRetry
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body

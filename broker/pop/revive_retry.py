@@ -21,8 +21,8 @@ from trimq.broker.pop.clock_setbacks import ClockSetbacks
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.open_checkpoints import OpenCheckpoint
 from trimq.broker.pop.result import records_in
-from trimq.broker.produce.puts import PutRefused, PutRules
-from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
+from trimq.broker.produce.puts.staging import Staging
 from trimq.broker.records import (
     ColdRecord,
     NoRecord,

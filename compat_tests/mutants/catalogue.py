@@ -124,7 +124,7 @@ def _unlock_ignored() -> None:
 
 
 def _one_more_life() -> None:
-    from trimq.broker.produce.send_back import SendingBack
+    from trimq.broker.produce.returns.send_back import SendingBack
 
     def make(is_dead: Callable[..., bool]) -> Callable[..., bool]:
         def wrong(self: Any, header: Any, version: int, group: Any, record: Any) -> bool:

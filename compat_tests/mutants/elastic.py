@@ -153,7 +153,7 @@ def _reset_keeps_passes() -> None:
 
 
 def _physical_queue_later() -> None:
-    from trimq.broker.produce.sending import Sending
+    from trimq.broker.produce.sends.sending import Sending
 
     def make(send: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(

@@ -25,8 +25,8 @@ class Subject:
 SUBJECTS: Final[Mapping[str, Subject]] = {
     "timers": Subject(
         (
-            "broker/produce/recalling.py",
-            "broker/produce/timer_puts.py",
+            "broker/produce/returns/recalling.py",
+            "broker/produce/puts/timer_copies.py",
             "broker/timers",
             "processors/produce/recall_message.py",
             "processors/timers",
@@ -41,7 +41,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     "transactions": Subject(
         (
-            "broker/produce/half_messages.py",
+            "broker/produce/sends/half_messages.py",
             "broker/transactions",
             "processors/_end_replies.py",
             "processors/transactions",
@@ -83,8 +83,8 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     "reply": Subject(
         (
-            "broker/produce/reply_pushes.py",
-            "broker/produce/replying.py",
+            "broker/produce/returns/reply_pushes.py",
+            "broker/produce/returns/replying.py",
             "processors/_reply_answers.py",
             "processors/produce/send_reply_message.py",
             "processors/produce/send_reply_message_v2.py",

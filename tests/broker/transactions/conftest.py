@@ -13,7 +13,7 @@ from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.clients.record import Client
-from trimq.broker.produce.outcomes import Refused, Sent
+from trimq.broker.produce.puts.outcomes import Refused, Sent
 from trimq.broker.transactions.pending import PendingHalves
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.base import encode_header

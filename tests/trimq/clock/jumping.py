@@ -12,7 +12,7 @@ from tests.processors.conftest import Broker
 from trimq.base.clock import Clock, TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.clients.record import Client
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.transactions import EndTransactionRequestHeader

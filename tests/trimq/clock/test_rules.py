@@ -36,7 +36,7 @@ from trimq.broker.pop.block_timeouts import BlockTimeouts
 from trimq.broker.pop.long_polling import time_left
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.broker.stats.broker_stats import BrokerStats
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import at_once

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from trimq.broker.produce.receive_end import write_receive
+from trimq.broker.produce.puts.receive_end import write_receive
 from trimq.broker.services import background as services
 from trimq.process.metrics import Sample
 from trimq.process.supervision import Service

@@ -7,17 +7,17 @@ from typing import Any
 
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.produce.admission import Admission
-from trimq.broker.produce.dead_letters import RetrySends
-from trimq.broker.produce.properties import SendProperties
-from trimq.broker.produce.puts import PutRefused, PutRules, PutStatus
-from trimq.broker.produce.recalling import Recalling
-from trimq.broker.produce.reply_pushes import ReplyPushes
-from trimq.broker.produce.replying import Replying
-from trimq.broker.produce.send_back import SendingBack
-from trimq.broker.produce.sending import Sending
-from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.unique_ids import UniqueIds
+from trimq.broker.produce.puts.rules import PutRefused, PutRules, PutStatus
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.returns.recalling import Recalling
+from trimq.broker.produce.returns.reply_pushes import ReplyPushes
+from trimq.broker.produce.returns.replying import Replying
+from trimq.broker.produce.returns.send_back import SendingBack
+from trimq.broker.produce.sends.admission import Admission
+from trimq.broker.produce.sends.dead_letters import RetrySends
+from trimq.broker.produce.sends.properties import SendProperties
+from trimq.broker.produce.sends.sending import Sending
+from trimq.broker.produce.sends.unique_ids import UniqueIds
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.timers.interface import Timers
 from trimq.broker.timers.schedule_rule import TimerRule

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.produce.timer_puts import TimerPuts
+from trimq.broker.produce.puts.timer_copies import TimerPuts
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample

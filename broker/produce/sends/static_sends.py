@@ -4,7 +4,7 @@ numbers.
 TopicQueueMappingManager.rewriteRequestForStaticTopic, SendMessageProcessor.rewriteResponseForStaticTopic.
 """
 
-from trimq.broker.produce.outcomes import Refused, Sent
+from trimq.broker.produce.puts.outcomes import Refused, Sent
 from trimq.broker.topics.static_queues import StaticQueue
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.codes import ResponseCode

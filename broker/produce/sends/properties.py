@@ -14,7 +14,7 @@ from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.produce.unique_ids import UniqueIds
+from trimq.broker.produce.sends.unique_ids import UniqueIds
 from trimq.broker.tables.attributes import is_compacted
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode

@@ -8,7 +8,7 @@ from trimq.base.clock import Clock
 from trimq.broker.groups.clients.producers import Producers
 from trimq.broker.groups.consumers.requests import ask_client
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.produce.outcomes import Sender
+from trimq.broker.produce.puts.outcomes import Sender
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.fast import SendHeader
 from trimq.codec.headers.send import ReplyMessageRequestHeader

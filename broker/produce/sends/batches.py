@@ -6,12 +6,12 @@ Hot: compiled by mypyc when a compiler is there.
 from typing import Final
 
 from trimq.broker.elastic.partition_routing import Placing
-from trimq.broker.produce.admission import Admission, random_queue
-from trimq.broker.produce.outcomes import Refused, Sender, Sent
-from trimq.broker.produce.properties import SendProperties
-from trimq.broker.produce.puts import LONGEST_TOPIC, PutRefused, PutRules, PutStatus
-from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.wait_stored import wait_stored
+from trimq.broker.produce.puts.outcomes import Refused, Sender, Sent
+from trimq.broker.produce.puts.rules import LONGEST_TOPIC, PutRefused, PutRules, PutStatus
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.puts.wait_stored import wait_stored
+from trimq.broker.produce.sends.admission import Admission, random_queue
+from trimq.broker.produce.sends.properties import SendProperties
 from trimq.broker.topics.queue_types import has_batch_queues
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode

@@ -7,8 +7,8 @@ import logging
 from typing import Final
 
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.produce.outcomes import Refused, Sender, Sent
-from trimq.broker.produce.puts import PutRefused, PutStatus, put_answer, put_status
+from trimq.broker.produce.puts.outcomes import Refused, Sender, Sent
+from trimq.broker.produce.puts.rules import PutRefused, PutStatus, put_answer, put_status
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import SendHeader

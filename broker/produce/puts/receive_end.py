@@ -10,7 +10,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 import logging
 
-from trimq.broker.produce.puts import put_answer
+from trimq.broker.produce.puts.rules import put_answer
 from trimq.remoting.contract import RemotingError
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError

@@ -14,7 +14,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.partition_routing import Placing
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.produce.outcomes import Refused, Sender
+from trimq.broker.produce.puts.outcomes import Refused, Sender
 from trimq.broker.topics.names import is_not_allowed_send_topic, validate_topic
 from trimq.broker.topics.queue_choice import readable_queues
 from trimq.broker.topics.table import Topics

@@ -11,11 +11,11 @@ or `put`.
 import logging
 import random
 
-from trimq.broker.produce.admission import Admission
-from trimq.broker.produce.dead_letters import Groups, Target, dead_letter_target, most_retries
-from trimq.broker.produce.outcomes import Refused
-from trimq.broker.produce.puts import PutRefused, PutRules, put_status
-from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.puts.outcomes import Refused
+from trimq.broker.produce.puts.rules import PutRefused, PutRules, put_status
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.sends.admission import Admission
+from trimq.broker.produce.sends.dead_letters import Groups, Target, dead_letter_target, most_retries
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.topics.queue_choice import readable_queues
 from trimq.broker.topics.table import Topics

@@ -1,7 +1,7 @@
 """How copies of timer messages are put: by the rules of every put (TimerMessageStore.doPut)."""
 
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.produce.puts import PutRefused, PutRules
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
 from trimq.broker.topics.table import Topics
 from trimq.codec.errors import CodecError
 from trimq.codec.names import REVIVE_TOPIC_PREFIX, is_brokers_own

@@ -13,22 +13,22 @@ from typing import Final
 
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.partition_routing import Placing
-from trimq.broker.produce.admission import Admission, random_queue
-from trimq.broker.produce.batches import BatchSending
-from trimq.broker.produce.dead_letters import RetrySends, Target
-from trimq.broker.produce.half_messages import check_not_delayed, make_half, move_half
-from trimq.broker.produce.outcomes import Refused, Sender, Sent
-from trimq.broker.produce.properties import (
+from trimq.broker.produce.puts.outcomes import Refused, Sender, Sent
+from trimq.broker.produce.puts.rules import PutRefused, PutRules, delay_level
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.puts.wait_stored import wait_stored, wait_stored_text
+from trimq.broker.produce.sends.admission import Admission, random_queue
+from trimq.broker.produce.sends.batches import BatchSending
+from trimq.broker.produce.sends.dead_letters import RetrySends, Target
+from trimq.broker.produce.sends.half_messages import check_not_delayed, make_half, move_half
+from trimq.broker.produce.sends.properties import (
     SendProperties,
     add_lite_queue,
     check_compaction_key,
     choose_by_priority,
     is_prepared,
 )
-from trimq.broker.produce.puts import PutRefused, PutRules, delay_level
-from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.static_sends import lead_to_part, tell_global
-from trimq.broker.produce.wait_stored import wait_stored, wait_stored_text
+from trimq.broker.produce.sends.static_sends import lead_to_part, tell_global
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode

@@ -8,13 +8,13 @@ and what the header's flags say of its body is told to the requester only, not t
 import logging
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.produce.admission import Admission, random_queue
-from trimq.broker.produce.outcomes import Sender
-from trimq.broker.produce.properties import SendProperties
-from trimq.broker.produce.puts import PutRefused, PutRules
-from trimq.broker.produce.reply_pushes import ReplyPushes
-from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.wait_stored import wait_stored
+from trimq.broker.produce.puts.outcomes import Sender
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.puts.wait_stored import wait_stored
+from trimq.broker.produce.returns.reply_pushes import ReplyPushes
+from trimq.broker.produce.sends.admission import Admission, random_queue
+from trimq.broker.produce.sends.properties import SendProperties
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import SendHeader

@@ -7,7 +7,7 @@ delay overwrites where it belongs.
 Hot: compiled by mypyc when a compiler is there.
 """
 
-from trimq.broker.produce.puts import delay_level
+from trimq.broker.produce.puts.rules import delay_level
 from trimq.broker.timers.schedule_rule import TIMER_KEYS
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import SysFlag

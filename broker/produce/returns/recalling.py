@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
 from trimq.broker.config import SLAVE, BrokerConfig
-from trimq.broker.produce.outcomes import Refused, Sender
-from trimq.broker.produce.puts import PutRefused, PutRules
-from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.puts.outcomes import Refused, Sender
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
+from trimq.broker.produce.puts.staging import Staging
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
