@@ -12,7 +12,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks
 from trimq.broker.steps import DiskSteps, at_once, in_steps
 from trimq.codec.names import lite_queue_parts
 from trimq.store.errors import StoreError

@@ -100,7 +100,7 @@ def _commits_dropped() -> None:
 
 
 def _nobody_is_told() -> None:
-    from trimq.broker.groups.consumers import notices
+    from trimq.broker.groups.consumers.online import notices
 
     wrap(notices, "send_notices", lambda send: lambda group, members: None)
 
@@ -209,7 +209,7 @@ def _wheel_before_log() -> None:
 
 
 def _position_before_put_back() -> None:
-    from trimq.broker.pop.revive import Reviving
+    from trimq.broker.pop.revive.service import Reviving
     from trimq.codec.names import REVIVE_GROUP
 
     def make(settle: Callable[..., Any]) -> Callable[..., Any]:
@@ -251,7 +251,7 @@ def _a_second_early() -> None:
 
 
 def _any_attempt() -> None:
-    from trimq.broker.pop.order_rules import OrderedBlocks
+    from trimq.broker.pop.order.rules import OrderedBlocks
 
     def make(is_blocked: Callable[..., bool]) -> Callable[..., bool]:
         return lambda self, queue, attempt, invisible: (

@@ -53,8 +53,8 @@ STAGERS = {
     "produce/puts/receive_end.py": "what a receive has staged",
     "produce/puts/timer_copies.py": "the timers' way",
     "elastic/log.py": "short records of its own",
-    "pop/checkpoints.py": "short records of its own",
-    "pop/revive_retry.py": "its own tests",
+    "pop/checkpoints/notes.py": "short records of its own",
+    "pop/revive/retry.py": "its own tests",
 }
 
 

@@ -14,8 +14,8 @@ from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.in_flight import InFlight
-from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.pop.checkpoints.in_flight import InFlight
+from trimq.broker.pop.order.blocks import OrderBlocks
 from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter

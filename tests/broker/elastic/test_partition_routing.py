@@ -26,9 +26,9 @@ PLACED_NOWHERE = {
     "broker/transactions/ending.py:Ending.stage_op": "the topic of ops",
     "broker/transactions/checking.py:Checking._stage": "halves, and those given up",
     "broker/transactions/resuming.py:Resuming._stage": "the topic of halves",
-    "broker/pop/revive_retry.py:ReviveRetry._stage": "retry topics",
-    "broker/pop/checkpoints.py:Notes._stage": "the topic of checkpoints",
-    "broker/pop/checkpoints.py:Notes.change": "the topic of checkpoints",
+    "broker/pop/revive/retry.py:ReviveRetry._stage": "retry topics",
+    "broker/pop/checkpoints/notes.py:Notes._stage": "the topic of checkpoints",
+    "broker/pop/checkpoints/notes.py:Notes.change": "the topic of checkpoints",
     "broker/elastic/log.py:ElasticLog._put": "the topic of maps",
 }
 

@@ -12,8 +12,8 @@ from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.sharding import LiteSharding
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.order_rules import OrderedQueue
+from trimq.broker.pop.order.rules import OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
 from trimq.broker.steps import Pace, at_once
 from trimq.broker.tables.pairs import parts_of
 from trimq.broker.timers.metrics import TimerMetrics

@@ -9,9 +9,9 @@ import pytest
 from tests.broker.conftest import HandClock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
-from trimq.broker.pop.checkpoints import MOVES_NOTHING
-from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.pop.checkpoints.notes import MOVES_NOTHING
+from trimq.broker.pop.checkpoints.offsets import PopOffsets
+from trimq.broker.pop.order.blocks import OrderBlocks
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import PopCheckPoint

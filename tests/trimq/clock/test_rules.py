@@ -32,10 +32,10 @@ from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.lite.checks import LiteChecks
 from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.long_polling import time_left
-from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.blocks import OrderBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
+from trimq.broker.pop.reading.long_polling import time_left
 from trimq.broker.produce.puts.outcomes import Sent
 from trimq.broker.stats.broker_stats import BrokerStats
 from trimq.broker.stats.traffic import Traffic

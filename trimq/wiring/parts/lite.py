@@ -22,10 +22,10 @@ from trimq.broker.lite.popping import LitePopping, Progress, wake_client
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.lite.unsubscribe_notices import UnsubscribeNotices
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.long_polling import PopLongPolling
-from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.checkpoints.offsets import PopOffsets
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
+from trimq.broker.pop.reading.long_polling import PopLongPolling
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import in_steps
 from trimq.broker.topics.table import Topics

@@ -8,7 +8,7 @@ from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.lifecycle import LiteLifecycle
-from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.pop.order.blocks import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.services.deletion_lists import PacedWork
 from trimq.broker.services.detached_work import DetachedWork

@@ -5,8 +5,8 @@ Hot: compiled by mypyc when a compiler is there.
 
 from collections.abc import Sequence
 
-from trimq.broker.pop.checks import Wanted
-from trimq.broker.pop.selection import Place
+from trimq.broker.pop.reading.checks import Wanted
+from trimq.broker.pop.reading.selection import Place
 from trimq.codec.headers.fast_pop import PopHeader
 from trimq.codec.java.tables import hash_order
 from trimq.codec.names import is_light

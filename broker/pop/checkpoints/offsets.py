@@ -16,10 +16,10 @@ from typing import Final
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import for_pop
 from trimq.broker.groups.offsets.committed import NOT_FOUND, ConsumerOffsets
-from trimq.broker.pop.checkpoints import MOVES_NOTHING
-from trimq.broker.pop.elastic_pops import ElasticPops
-from trimq.broker.pop.in_flight import InFlight
-from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.pop.checkpoints.in_flight import InFlight
+from trimq.broker.pop.checkpoints.notes import MOVES_NOTHING
+from trimq.broker.pop.order.rules import OrderedBlocks
+from trimq.broker.pop.reading.elastic_pops import ElasticPops
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError

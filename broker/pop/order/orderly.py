@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.elastic_pops import ElasticPops
-from trimq.broker.pop.long_polling import PopLongPolling
-from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.pop.order_rules import NotInBlock, OrderedQueue
-from trimq.broker.pop.result import PopResult
-from trimq.broker.pop.selection import Place
+from trimq.broker.pop.order.blocks import OrderBlocks
+from trimq.broker.pop.order.rules import NotInBlock, OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
+from trimq.broker.pop.reading.elastic_pops import ElasticPops
+from trimq.broker.pop.reading.long_polling import PopLongPolling
+from trimq.broker.pop.reading.result import PopResult
+from trimq.broker.pop.reading.selection import Place
 from trimq.codec.codes import ResponseCode
 from trimq.codec.java.numbers import as_long
 from trimq.codec.pop.handle import ORDERLY, retry_version

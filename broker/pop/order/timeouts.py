@@ -11,7 +11,7 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
 from trimq.broker.steps import Pace
 from trimq.broker.tables.spread_dict import SpreadDict
 

@@ -16,11 +16,11 @@ import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.committed import NOT_FOUND, ConsumerOffsets
-from trimq.broker.pop.checkpoints import Notes, is_last_try
-from trimq.broker.pop.clock_setbacks import ClockSetbacks
-from trimq.broker.pop.in_flight import InFlight
-from trimq.broker.pop.open_checkpoints import OpenCheckpoint
-from trimq.broker.pop.result import records_in
+from trimq.broker.pop.checkpoints.in_flight import InFlight
+from trimq.broker.pop.checkpoints.notes import Notes, is_last_try
+from trimq.broker.pop.reading.result import records_in
+from trimq.broker.pop.revive.clock_setbacks import ClockSetbacks
+from trimq.broker.pop.revive.open_checkpoints import OpenCheckpoint
 from trimq.broker.produce.puts.rules import PutRefused, PutRules
 from trimq.broker.produce.puts.staging import Staging
 from trimq.broker.records import (

@@ -22,9 +22,9 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
-from trimq.broker.pop.result import records_in
-from trimq.broker.pop.revive_retry import ReviveRetry
+from trimq.broker.pop.reading.result import records_in
+from trimq.broker.pop.revive.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
+from trimq.broker.pop.revive.retry import ReviveRetry
 from trimq.broker.produce.puts.rules import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics

@@ -1,4 +1,4 @@
-"""Which queues orderly pops have blocked, by the rules of `order_rules`, in `config/consumerOrderInfo.json`.
+"""Which queues orderly pops have blocked, by the rules of `rules`, in `config/consumerOrderInfo.json`.
 
 The committed offset is that of the first message that is not acknowledged, so a block that is lost with a killed
 broker lets messages come again early, and never out of order.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from trimq.base.clock import Clock
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
 from trimq.broker.steps import Pace
 from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.json_members import JsonMembers, pretty, quoted
