@@ -28,8 +28,8 @@ from trimq.store.messages.message import Appended, AppendedBatch, Message
 from trimq.store.opening.opening import Opening
 from trimq.store.opening.recovery import RecoveryReport
 from trimq.store.opening.truncation import Truncation
-from trimq.store.queues.removal import Removal
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.files.removal import Removal
+from trimq.store.queues.files.writing import Writing
 from trimq.store.reading.readable_store import ReadableStore
 from trimq.store.slave.copied_log import CopiedLog
 from trimq.store.upkeep.checkpointing import Checkpointing

@@ -32,7 +32,7 @@ from trimq.store.disk.files import store_error
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.log.held_read import HeldRead
 from trimq.store.message_store import MessageStore
-from trimq.store.queues.pull import ReadResult, ReadStatus
+from trimq.store.queues.reading.pull import ReadResult, ReadStatus
 
 log = logging.getLogger("trimq.compaction")
 

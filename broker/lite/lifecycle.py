@@ -17,7 +17,7 @@ from trimq.broker.steps import DiskSteps, at_once, in_steps
 from trimq.codec.names import lite_queue_parts
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
-from trimq.store.queues.removal import Removal, run_all
+from trimq.store.queues.files.removal import Removal, run_all
 
 log = logging.getLogger("trimq.lite")
 

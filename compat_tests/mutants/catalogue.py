@@ -100,7 +100,7 @@ def _commits_dropped() -> None:
 
 
 def _nobody_is_told() -> None:
-    from trimq.broker.groups.consumers.online import notices
+    from trimq.broker.groups.consumers import notices
 
     wrap(notices, "send_notices", lambda send: lambda group, members: None)
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from trimq.store.messages.failures import Failures
 from trimq.store.messages.message import Dispatched
-from trimq.store.queues.lmq_queue import LightQueue
+from trimq.store.queues.light.queue import LightQueue
 from trimq.store.queues.queue import Queue
 from trimq.store.queues.queues import Queues
 

@@ -3,7 +3,7 @@
 The checkpoint names a record whose queue entry, and every one before, is on disk. From there on
 the log is scanned, so the work grows with what came after, not with the store. After a clean stop
 that is next to nothing. After a crash entries of later records are believed only when they equal
-what the scan finds; the others are rewritten or dropped (`store/queues/bounds.py`).
+what the scan finds; the others are rewritten or dropped (`store/queues/files/bounds.py`).
 
 A queue that turns out to be further behind than the checkpoint says is rebuilt in a second
 scan that starts at its last entry. Without any consume queue, or with a checkpoint that names no
@@ -27,8 +27,8 @@ from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.lmq_entries import light_entries
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.light.entries import light_entries
 from trimq.store.queues.queue import FoundEntries
 from trimq.store.queues.queues import Queues
 from trimq.store.queues.runs import OddRuns, length

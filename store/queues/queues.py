@@ -22,14 +22,14 @@ from trimq.store.config import StoreConfig
 from trimq.store.disk.files import OpenFiles
 from trimq.store.errors import StoreError
 from trimq.store.messages.effects import Effect
-from trimq.store.queues.bounds import Believed
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.files.loading import unreadable_is_damage
+from trimq.store.queues.files.removal import Leaving, Removal
+from trimq.store.queues.files.writing import Writing
 from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
-from trimq.store.queues.lmq_names import LightNames
-from trimq.store.queues.lmq_queue import light_kind
-from trimq.store.queues.loading import unreadable_is_damage
+from trimq.store.queues.light.names import LightNames
+from trimq.store.queues.light.queue import light_kind
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
-from trimq.store.queues.removal import Leaving, Removal
-from trimq.store.queues.writing import Writing
 
 # With more of them, a descriptor is opened for each write (`open_files`).
 _MANY_QUEUES: Final = 1024

@@ -14,8 +14,8 @@ from trimq.store.appending.dispatch import Dispatch
 from trimq.store.disk.files import Unsynced
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
+from trimq.store.queues.files.writing import Writing
 from trimq.store.queues.queues import Queues
-from trimq.store.queues.writing import Writing
 from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 from trimq.store.upkeep.checkpointing import Checkpointing
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from trimq.store.errors import StoreError
-from trimq.store.queues.removal import run_all
+from trimq.store.queues.files.removal import run_all
 
 QUEUES = 3
 

@@ -11,7 +11,7 @@ from trimq.store import native
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.native.extents import pack_extents, unpack_extents
 from trimq.store.native.picks import LATER, WANTED
-from trimq.store.queues.filtering import FilterSteps
+from trimq.store.queues.reading.filtering import FilterSteps
 
 
 class ReadStatus(IntEnum):

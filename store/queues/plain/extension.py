@@ -19,9 +19,9 @@ from trimq.codec.entries.extension_unit import (
     parse_unit,
 )
 from trimq.store.disk.files import OpenFiles
-from trimq.store.queues.removal import Removal
-from trimq.store.queues.rows import QueueFiles
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.files.removal import Removal
+from trimq.store.queues.files.rows import QueueFiles
+from trimq.store.queues.files.writing import Writing
 
 SETTING: Final = "mappedFileSizeConsumeQueueExt"
 _END_ROOM: Final = 4

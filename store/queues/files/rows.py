@@ -22,9 +22,9 @@ from trimq.store.disk.files import (
     write_fully,
     zero_from,
 )
-from trimq.store.queues.loading import equal_bytes, find_files
-from trimq.store.queues.removal import Removal
-from trimq.store.queues.writing import Piece, Writing
+from trimq.store.queues.files.loading import equal_bytes, find_files
+from trimq.store.queues.files.removal import Removal
+from trimq.store.queues.files.writing import Piece, Writing
 
 
 class QueueFiles:

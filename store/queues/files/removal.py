@@ -15,7 +15,7 @@ import threading
 from trimq.store.disk.files import Unsynced, store_error
 from trimq.store.errors import StoreError
 from trimq.store.native import remove_folders
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.files.writing import Writing
 
 
 class Removal:

@@ -13,8 +13,12 @@ from __future__ import annotations
 from trimq.codec.entries.queue import ENTRY_SIZE, pack, parse, place_at
 from trimq.store.disk.files import OpenFiles
 from trimq.store.messages.message import Dispatched
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.consume_queue import ConsumeQueue, ConsumeQueueKind, FoundConsumeEntries
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.plain.consume_queue import (
+    ConsumeQueue,
+    ConsumeQueueKind,
+    FoundConsumeEntries,
+)
 from trimq.store.queues.queue import FoundEntries, Queue
 
 

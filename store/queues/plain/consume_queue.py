@@ -27,12 +27,12 @@ from trimq.store.disk.files import OpenFiles
 from trimq.store.errors import StoreDamaged
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.message import Dispatched
-from trimq.store.queues.bounds import Believed, leading_entries
-from trimq.store.queues.filtered_entries import pick
-from trimq.store.queues.pull import Pull, ReadStatus
+from trimq.store.queues.files.bounds import Believed, leading_entries
+from trimq.store.queues.files.rows import QueueFiles
+from trimq.store.queues.plain.time_search import first_from, time_of
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
-from trimq.store.queues.rows import QueueFiles
-from trimq.store.queues.time_search import first_from, time_of
+from trimq.store.queues.reading.filtered_entries import pick
+from trimq.store.queues.reading.pull import Pull, ReadStatus
 
 SETTING: Final = "mappedFileSizeConsumeQueue"
 # Entries examined in one step when most of them may not match.

@@ -16,13 +16,17 @@ from trimq.codec.entries.extension_unit import MAX_ADDRESS
 from trimq.codec.entries.queue import ENTRY_SIZE, pack, parse_all
 from trimq.store.disk.files import OpenFiles
 from trimq.store.messages.message import Dispatched
-from trimq.store.queues.consume_queue import ConsumeQueue, ConsumeQueueKind, FoundConsumeEntries
-from trimq.store.queues.extension import QueueExtension
-from trimq.store.queues.loading import BLOCK
-from trimq.store.queues.pull import Pull
+from trimq.store.queues.files.loading import BLOCK
+from trimq.store.queues.files.removal import Removal
+from trimq.store.queues.files.writing import Writing
+from trimq.store.queues.plain.consume_queue import (
+    ConsumeQueue,
+    ConsumeQueueKind,
+    FoundConsumeEntries,
+)
+from trimq.store.queues.plain.extension import QueueExtension
 from trimq.store.queues.queue import FoundEntries, Queue
-from trimq.store.queues.removal import Removal
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.reading.pull import Pull
 
 
 class FoundExtendedEntries(FoundConsumeEntries):

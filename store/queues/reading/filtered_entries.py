@@ -10,7 +10,7 @@ from __future__ import annotations
 from trimq.codec.entries.queue import ENTRY_SIZE, place_at
 from trimq.store import native
 from trimq.store.native.picks import BEYOND, FULL, PUT_OFF
-from trimq.store.queues.pull import Pull, ReadStatus
+from trimq.store.queues.reading.pull import Pull, ReadStatus
 
 
 def pick(pull: Pull, data: bytes) -> int:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from trimq.codec.flags import SysFlag
 from trimq.codec.names import LIGHT_QUEUE_ID, allows_light
 from trimq.codec.records.multi_dispatch import NAMES_MARK, light_places
 from trimq.store.messages.message import Dispatched
-from trimq.store.queues.queues import Queues
 
 
-def light_entries(queues: Queues, record: Dispatched, has_light: bool) -> Iterator[Dispatched]:
+class KnownQueues(Protocol):
+    """What is asked about the queues of the store."""
+
+    def is_plain(self, topic: str) -> bool: ...
+
+    def exists(self, topic: str) -> bool: ...
+
+
+def light_entries(queues: KnownQueues, record: Dispatched, has_light: bool) -> Iterator[Dispatched]:
     """The record as each of its light queues sees it.
 
     Without `has_light` only as those do that exist: they have to be as they were when they are wanted again.
