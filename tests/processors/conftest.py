@@ -21,7 +21,7 @@ from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import broker_parts, common_to_parts
 from trimq.wiring.context import Context
 from trimq.wiring.part import Parts
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000

@@ -27,7 +27,7 @@ from trimq.store.message_store import MessageStore
 from trimq.store.opening.recovery import RecoveryReport
 from trimq.wiring.broker import Broker, build_broker
 from trimq.wiring.context import Context
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 log = logging.getLogger("trimq.server")
 

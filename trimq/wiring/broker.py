@@ -28,43 +28,30 @@ from trimq.settings.running import RunningSettings
 from trimq.wiring import effect_recovery
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part, Parts
-from trimq.wiring.parts import (
-    assignment,
-    clients,
-    cluster,
+from trimq.wiring.parts.brokers import cluster, replication, siblings
+from trimq.wiring.parts.brokers.cluster import NameServers
+from trimq.wiring.parts.brokers.replication import Followed, Replication
+from trimq.wiring.parts.consumers import assignment, clients, groups, offsets, progress
+from trimq.wiring.parts.consumers.clients import Clients
+from trimq.wiring.parts.features import (
     compaction,
-    consume,
     delays,
     elastic,
     filters,
-    groups,
     lite,
-    log,
-    messages,
-    offsets,
     pop,
-    produce,
-    progress,
-    replication,
-    requests,
-    retention,
-    settings,
-    siblings,
-    stats,
-    tables,
     timers,
-    topics,
     transactions,
 )
-from trimq.wiring.parts.clients import Clients
-from trimq.wiring.parts.cluster import NameServers
-from trimq.wiring.parts.elastic import Elastic
-from trimq.wiring.parts.lite import Lite
-from trimq.wiring.parts.produce import Sends
-from trimq.wiring.parts.replication import Followed, Replication
-from trimq.wiring.parts.requests import RequestCounters
-from trimq.wiring.parts.stats import Figures
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.features.elastic import Elastic
+from trimq.wiring.parts.features.lite import Lite
+from trimq.wiring.parts.messaging import consume, messages, produce, topics
+from trimq.wiring.parts.messaging.produce import Sends
+from trimq.wiring.parts.messaging.topics import TopicTables
+from trimq.wiring.parts.operation import requests, settings, stats
+from trimq.wiring.parts.operation.requests import RequestCounters
+from trimq.wiring.parts.operation.stats import Figures
+from trimq.wiring.parts.storage import log, retention, tables
 from trimq.wiring.unsupported import UNSUPPORTED
 
 

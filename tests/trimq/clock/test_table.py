@@ -71,8 +71,8 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "trimq/serving/running.py": (STAMP, ()),
     # A period's length, and no clock.
-    "trimq/wiring/parts/stats.py": (STAMP, ()),
-    "trimq/wiring/parts/lite.py": (RULE, ("test_batches_that_nobody_uses",)),
+    "trimq/wiring/parts/operation/stats.py": (STAMP, ()),
+    "trimq/wiring/parts/features/lite.py": (RULE, ("test_batches_that_nobody_uses",)),
 }
 
 

@@ -29,7 +29,7 @@ from trimq.processors.groups.update_and_create_subscriptiongroup_list import (
 from trimq.processors.groups.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.stats import Figures
+from trimq.wiring.parts.operation.stats import Figures
 
 
 @dataclass(frozen=True, slots=True)

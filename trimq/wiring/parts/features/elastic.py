@@ -34,7 +34,7 @@ from trimq.processors.elastic.elastic_show import ShowElasticTopic
 from trimq.store.message_store import MessageStore
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.clients import Clients
+from trimq.wiring.parts.consumers.clients import Clients
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Dispatched
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.messaging.topics import TopicTables
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from trimq.processors.consume.refuse_pulls import RefusePulls
 from trimq.remoting.contract import Processor
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.elastic import Elastic
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.features.elastic import Elastic
+from trimq.wiring.parts.messaging.topics import TopicTables
 
 
 @dataclass(frozen=True, slots=True)

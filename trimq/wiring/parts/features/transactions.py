@@ -30,7 +30,7 @@ from trimq.processors.transactions.resume_check_half_message import ResumeCheckH
 from trimq.remoting.contract import Processor
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.produce import Sends
+from trimq.wiring.parts.messaging.produce import Sends
 
 # How old the positions in memory may become.
 _KEEP_SECONDS = 1

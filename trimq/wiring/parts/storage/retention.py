@@ -14,7 +14,7 @@ from trimq.processors.retention.delete_expired_commitlog import DeleteExpiredCom
 from trimq.store.message_store import MessageStore
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.messaging.topics import TopicTables
 
 
 def part(

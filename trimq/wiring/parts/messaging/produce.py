@@ -37,8 +37,8 @@ from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.clients import Clients
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.consumers.clients import Clients
+from trimq.wiring.parts.messaging.topics import TopicTables
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from trimq.processors.timers.switch_timer_engine import SwitchTimerEngine
 from trimq.remoting.contract import Processor
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.produce import Sends
+from trimq.wiring.parts.messaging.produce import Sends
 
 
 def wheel_timers(context: Context) -> WheelTimers | None:

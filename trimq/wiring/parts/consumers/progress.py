@@ -12,7 +12,7 @@ from trimq.processors.progress.query_correction_offset import QueryCorrectionOff
 from trimq.processors.progress.query_topics_by_consumer import QueryTopicsByConsumer
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.stats import Figures
+from trimq.wiring.parts.operation.stats import Figures
 
 
 def part(

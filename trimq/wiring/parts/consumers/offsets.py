@@ -23,8 +23,8 @@ from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTi
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.elastic import Elastic
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.features.elastic import Elastic
+from trimq.wiring.parts.messaging.topics import TopicTables
 
 # In the folder of tables, while a store is a slave's; RocketMQ passes it over.
 WAS_SLAVE: Final = "wasSlave"

@@ -40,8 +40,8 @@ from trimq.processors.pop.pop_rollback import PopRollback
 from trimq.store.messages.message import Dispatched
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.elastic import Elastic
-from trimq.wiring.parts.produce import Sends
+from trimq.wiring.parts.features.elastic import Elastic
+from trimq.wiring.parts.messaging.produce import Sends
 
 _ALL_QUEUES = -1
 

@@ -32,7 +32,7 @@ from trimq.processors.topics.update_and_create_topic_list import UpdateAndCreate
 from trimq.store.message_store import MessageStore
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.stats import Figures
+from trimq.wiring.parts.operation.stats import Figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from trimq.process.tls import name_server_context
 from trimq.processors.assignment.query_assignment import QueryAssignment
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 
 def cluster_routes(context: Context, name_servers: NameServers) -> ClusterRoutes:
