@@ -11,7 +11,8 @@ from trimq.namesrv.config import NamesrvConfig
 from trimq.remoting.contract import Processor
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.message_store import MessageStore
-from trimq.wiring.broker import broker_parts, common_to_parts
+from trimq.wiring.broker import broker_parts
+from trimq.wiring.common import common_to_parts
 from trimq.wiring.context import Context
 from trimq.wiring.namesrv import build_namesrv
 from trimq.wiring.part import Parts
