@@ -168,6 +168,7 @@ EVERYWHERE: Final = (
     *(f"broker/{name}.py" for name in ("__init__", "config", "identity", "records", "steps")),
     *("broker/store_views.py", "broker/cluster", "broker/consume", "broker/delivery"),
     *("broker/stats", "broker/groups", "broker/foreign_store", "broker/produce", "broker/services"),
+    "broker/settings",
     *("broker/tables", "broker/topics"),
     "building",
     "codec",
