@@ -90,7 +90,7 @@ class ElasticCommits:
 
     def _go_on(self, *, follows: bool) -> None:
         # The file of the offsets has what was moved before it was written.
-        since = None if self._has_moved else self._offsets.noted_log_end
+        since = None if self._has_moved else self._offsets.file.noted_log_end
         if since is None and not self._has_moved and not self._offsets.table_size():
             # It was never written.
             since = 0

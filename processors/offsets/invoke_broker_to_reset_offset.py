@@ -53,7 +53,7 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
 
     async def _store_first(self, outcome: Later, request: Asked) -> Response:
         response = await outcome.answer(request)
-        await self._offsets.persist_in_steps()
+        await self._offsets.file.persist_in_steps()
         return response
 
     def steps(self, request: Asked) -> AnswerSteps:

@@ -125,7 +125,7 @@ def _fill_broker(servers: Servers) -> None:
         groups._table[f"g{number}"] = SubscriptionGroupConfig(group_name=f"g{number}")
     groups._table["g"] = SubscriptionGroupConfig(group_name="g")
     for queue_id in range(QUEUES):
-        common.readers.offsets._commit("test", "g", "Wide", queue_id, 0)
+        common.readers.offsets.move("test", "g", "Wide", queue_id, 0)
 
 
 def test_every_long_answer_is_here(wide: Wide) -> None:

@@ -1,15 +1,8 @@
-"""How far each group has read each queue (ConsumerOffsetManager): `config/consumerOffset.json`.
-
-With light queues the file is `lmqConsumerOffset.json`; as long as there is none, it begins with what
-`consumerOffset.json` has. (In RocketMQ every group begins anew then.)
+"""How far each group has read each queue (ConsumerOffsetManager).
 
 Offsets are kept as sent: nothing is clamped to what the queue holds. Beside the committed ones
 there are pull offsets (how far messages have been handed out, for statistics) and reset offsets
 (set by an operator, answered until the consumer has pulled from there); both in memory only.
-
-What POP hands out moves offsets by records of the log, so the file also says where the log ended when it was
-written (a key that RocketMQ does not know, and drops): records from there on move offsets once more at start. An
-offset that was moved back must not be moved on again by older records: after that the file is written soon.
 
 Hot: compiled by mypyc when a compiler is there.
 """
@@ -18,28 +11,22 @@ import logging
 from collections.abc import Callable, Container, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Final
-
-import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.commit_guard import CommitGuard
+from trimq.broker.groups.offsets.file import OffsetFile
 from trimq.broker.groups.offsets.light import LightOffsets
 from trimq.broker.groups.offsets.read_topics import ReadTopics
 from trimq.broker.groups.offsets.table import OffsetTable, Queues
 from trimq.broker.steps import Steps
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
-from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.pairs import SEPARATOR, Pairs
 from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
 from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
-# How much longer than the file says the log may be while nothing else changes: a start goes through its timers and
-# checkpoints, four microseconds each.
-_LONGEST_REPLAY: Final = 4 * 1024 * 1024
 # Called with group, topic, queue and offset.
 ResetListener = Callable[[str, str, int, int], None]
 
@@ -55,25 +42,14 @@ class ConsumerOffsets:
         self._clock = clock
         # Of the three tables that follow.
         self._pairs = Pairs()
-        self._committed = OffsetTable(self._pairs)
+        self.committed = OffsetTable(self._pairs)
         self._pulled: dict[str, Queues] = {}
         self._reset: dict[str, Queues] = {}
         self._read = ReadTopics()
-        self._light = LightOffsets() if has_light else None
-        self._file = TableFile(directory / "consumerOffset.json", self._pieces_of_file)
-        self._older: TableFile | None = None
-        if has_light:
-            self._older = self._file
-            self._file = TableFile(directory / "lmqConsumerOffset.json", self._pieces_of_file)
+        self.light = LightOffsets() if has_light else None
         self._commits = 0
-        self._changed = False
         self.data_version = new_version(clock)
-        # Where the commit log ends: noted in the file, and what the loaded one says.
-        self.log_end: Callable[[], int] | None = None
-        self.noted_log_end: int | None = None
-        self._last_noted = 0
-        self._turned = trio.Event()
-        self._writing = trio.Lock()
+        self.file = OffsetFile(directory, has_light, self._pieces)
         self._reset_listeners: list[ResetListener] = []
         self._back_listeners: list[ResetListener] = []
         self._guarded: Container[str] = ()
@@ -99,30 +75,30 @@ class ConsumerOffsets:
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """The reset offset, if there is one, or the committed one, or -1."""
         key = f"{topic}@{group}"
-        if self._light is not None and is_light(group):
-            return self._light.offsets.get(key, NOT_FOUND)
+        if self.light is not None and is_light(group):
+            return self.light.offsets.get(key, NOT_FOUND)
         if self._reset and self.keeps_resets(topic):
             reset = self._reset.get(key, {}).get(queue_id)
             if reset is not None:
                 return reset
-        queues = self._committed.queues.get(key)
+        queues = self.committed.queues.get(key)
         return NOT_FOUND if queues is None else queues.get(queue_id, NOT_FOUND)
 
     def query_all(self, group: str, topic: str) -> Mapping[int, int] | None:
-        if self._light is not None and is_light(group):
-            offset = self._light.offsets.get(f"{topic}@{group}")
+        if self.light is not None and is_light(group):
+            offset = self.light.offsets.get(f"{topic}@{group}")
             return None if offset is None else {LIGHT_QUEUE_ID: offset}
-        return self._committed.queues.get(f"{topic}@{group}")
+        return self.committed.queues.get(f"{topic}@{group}")
 
     def table_size(self) -> int:
         """How many pairs of a topic and a group have offsets."""
-        return len(self._committed.queues)
+        return len(self.committed.queues)
 
     def commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
         guard = self._guard if topic in self._guarded else None
         if guard is not None and not guard.may_commit(client, group, topic, queue_id, offset):
             return
-        self._commit(client, group, topic, queue_id, offset)
+        self.move(client, group, topic, queue_id, offset)
         if guard is not None:
             times = self._last_commits.setdefault(f"{topic}@{group}", {})
             times[queue_id] = self._clock.millis()
@@ -132,17 +108,18 @@ class ConsumerOffsets:
         """When a queue of a guarded topic was committed, in milliseconds since 1970; 0: not since the start."""
         return self._last_commits.get(f"{topic}@{group}", {}).get(queue_id, 0)
 
-    def _commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
+    def move(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """A commit that no guard is asked about."""
         key = f"{topic}@{group}"
-        self._changed = True
-        if self._light is not None and is_light(group):
-            old = self._light.commit(key, offset)
+        self.file.has_changed = True
+        if self.light is not None and is_light(group):
+            old = self.light.commit(key, offset)
             if old is not None and offset < old:
-                self.turn()
+                self.file.turn()
             return
-        if key not in self._committed.queues:
+        if key not in self.committed.queues:
             self._read.add(key)
-        old = self._committed.put(key, queue_id, offset)
+        old = self.committed.put(key, queue_id, offset)
         if old is not None and offset < old:
             log.warning(
                 "offset went back: group=%s topic=%s queue=%d from=%d to=%d client=%s",
@@ -153,7 +130,7 @@ class ConsumerOffsets:
                 offset,
                 client,
             )
-            self.turn()
+            self.file.turn()
             for listener in self._back_listeners:
                 listener(group, topic, queue_id, offset)
         self._commits += 1
@@ -180,6 +157,9 @@ class ConsumerOffsets:
     def clear_pull(self, group: str, topic: str) -> None:
         self._pulled.pop(f"{topic}@{group}", None)
 
+    def clear_pulls(self) -> None:
+        self._pulled.clear()
+
     # --- reset offsets
 
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
@@ -201,21 +181,21 @@ class ConsumerOffsets:
         key = f"{topic}@{group}"
         self._reset.setdefault(key, {})[queue_id] = offset
         self._pairs.add(key)
-        self._changed = True
-        self.turn()
+        self.file.has_changed = True
+        self.file.turn()
         self._put_reset(group, topic, queue_id, offset)
         for listener in self._reset_listeners:
             listener(group, topic, queue_id, offset)
 
     def _put_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         key = f"{topic}@{group}"
-        if self._light is not None and is_light(topic) and is_light(group):
-            if key in self._light.offsets:
-                self._light.commit(key, offset)
+        if self.light is not None and is_light(topic) and is_light(group):
+            if key in self.light.offsets:
+                self.light.commit(key, offset)
             return
-        if key not in self._committed.queues:
+        if key not in self.committed.queues:
             self._read.add(key)
-        self._committed.put(key, queue_id, offset)
+        self.committed.put(key, queue_id, offset)
 
     def keeps_resets(self, topic: str) -> bool:
         """Whether the broker tells consumers of resets. Guarded topics know no other kind, whatever the setting."""
@@ -248,11 +228,11 @@ class ConsumerOffsets:
     ) -> None:
         """At start: a reset that is in the log. `moved`: what the file may not have; all that is `pending`."""
         key = f"{topic}@{group}"
-        if key not in self._committed.queues and moved:
+        if key not in self.committed.queues and moved:
             self._read.add(key)
         for queue_id, offset in moved.items():
-            self._committed.put(key, queue_id, offset)
-        self._changed = True
+            self.committed.put(key, queue_id, offset)
+        self.file.has_changed = True
         self._reset.pop(key, None)
         if pending:
             self._reset[key] = dict(pending)
@@ -281,12 +261,12 @@ class ConsumerOffsets:
 
     def light_topics(self) -> set[str]:
         """The light queues in which groups have offsets."""
-        light = {} if self._light is None else self._light.offsets
+        light = {} if self.light is None else self.light.offsets
         return {key.partition(SEPARATOR)[0] for key in light}
 
     def copy_group(self, source: str, target: str, topic: str) -> None:
         """Give a group another's offsets (cloneOffset). Of a guarded topic, consumers that are there hear of it."""
-        queues = self._committed.queues.get(f"{topic}@{source}")
+        queues = self.committed.queues.get(f"{topic}@{source}")
         if queues is None:
             return
         guard = self._guard if topic in self._guarded else None
@@ -300,8 +280,8 @@ class ConsumerOffsets:
             guard.moving(target, topic, queues)
         key = f"{topic}@{target}"
         self._read.add(key)
-        self._committed.replace(key, dict(queues))
-        self._changed = True
+        self.committed.replace(key, dict(queues))
+        self.file.has_changed = True
 
     def forget_topic(self, topic: str) -> Steps[None]:
         """A deleted topic's offsets (cleanOffsetByTopic)."""
@@ -309,8 +289,8 @@ class ConsumerOffsets:
             self._forget(key)
             log.info("offsets deleted with their topic: offsets=%s", key)
             yield
-        if self._light is not None:
-            count = yield from self._light.forget_topic(topic)
+        if self.light is not None:
+            count = yield from self.light.forget_topic(topic)
             self._light_forgotten(count)
 
     def forget_group(self, group: str) -> Steps[None]:
@@ -319,8 +299,8 @@ class ConsumerOffsets:
         for key in keys:
             self._forget(key)
             yield
-        if self._light is not None:
-            count = yield from self._light.forget_group(group)
+        if self.light is not None:
+            count = yield from self.light.forget_group(group)
             self._light_forgotten(count)
         log.info("offsets deleted with their group: group=%s topics=%d", group, len(keys))
 
@@ -331,141 +311,40 @@ class ConsumerOffsets:
 
         As the real one it takes only committed offsets and the version from the file.
         """
-        loaded = self._file.load_as(LmqConsumerOffsetSerializeWrapper)
-        if loaded is None and self._older is not None:
-            loaded = self._older.load_as(LmqConsumerOffsetSerializeWrapper)
-            self._changed = loaded is not None
+        loaded = self.file.load()
         if loaded is None:
             return
-        if self._light is not None:
+        if self.light is not None:
             for key, offset in (loaded.lmq_offset_table or {}).items():
-                self._light.commit(key, offset)
+                self.light.commit(key, offset)
         for key, queues in loaded.offset_table.items():
             self._read.add(key)
-            self._committed.replace(key, dict(queues))
+            self.committed.replace(key, dict(queues))
         if loaded.data_version is not None:
             self.data_version = loaded.data_version
-        self.noted_log_end = loaded.trimq_log_end
-        self._last_noted = loaded.trimq_log_end or 0
-
-    def begin(self) -> None:
-        """After `load`: a file that is new, or RocketMQ's, says where the log ends from now on. What pops move until it
-        is written the next time would be forgotten with a crash otherwise. Blocks: before the loop runs.
-        """
-        if self.noted_log_end is None:
-            self._file.begin()
-
-    def lower(self, end_of: Callable[[str, int], int]) -> None:
-        """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
-        for group, topic, queue_id, _, end in self._behind(end_of):
-            self.commit("cut", group, topic, queue_id, end)
-        self._pulled.clear()
-
-    def clamp(self, end_of: Callable[[str, int], int]) -> None:
-        """The same at the start of a master: it may have been a slave, to which its master's offsets came sooner than
-        its log. Before the topics' guard knows anything."""
-        for group, topic, queue_id, offset, end in self._behind(end_of):
-            log.warning(
-                "offset behind its queue's end, its group goes on at the end: group=%s topic=%s queue=%d from=%d to=%d",
-                group,
-                topic,
-                queue_id,
-                offset,
-                end,
-            )
-            self._commit("start", group, topic, queue_id, end)
-
-    def begin_without(self, has_queues: Callable[[str], bool]) -> None:
-        """At the start of a master: in a topic that has no queue at all, its folder being gone and its records too,
-        messages get offsets from 0 on. Groups begin there, or they would pass over as many as they had read before."""
-        for key, queues in list(self._committed.queues.items()):
-            topic, _, group = key.partition(SEPARATOR)
-            if has_queues(topic):
-                continue
-            for queue_id, offset in list(queues.items()):
-                if offset > 0:
-                    log.warning(
-                        "the queues are gone, a group begins anew: topic=%s queue=%d",
-                        topic,
-                        queue_id,
-                    )
-                    self._commit("start", group, topic, queue_id, 0)
-        if self._light is not None:
-            for key in [key for key, offset in self._light.offsets.items() if offset > 0]:
-                if not has_queues(key.partition(SEPARATOR)[0]):
-                    self._light.commit(key, 0)
-
-    def _behind(
-        self, end_of: Callable[[str, int], int]
-    ) -> Iterator[tuple[str, str, int, int, int]]:
-        """Group, topic, queue, offset and the queue's end, which is before it."""
-        light = {} if self._light is None else self._light.offsets
-        offsets = [
-            *((key, list(queues.items())) for key, queues in self._committed.queues.items()),
-            *((key, [(LIGHT_QUEUE_ID, offset)]) for key, offset in light.items()),
-        ]
-        for key, queues in offsets:
-            topic, _, group = key.partition(SEPARATOR)
-            for queue_id, offset in queues:
-                if offset > (end := end_of(topic, queue_id)):
-                    yield group, topic, queue_id, offset, end
 
     def merge(self, master: LmqConsumerOffsetSerializeWrapper) -> Steps[None]:
         """Take over the master's offsets; what it does not have stays."""
         for key, queues in master.offset_table.items():
             self._merge(key, queues)
             yield
-        if self._light is not None:
+        if self.light is not None:
             for key, offset in (master.lmq_offset_table or {}).items():
-                self._light.commit(key, offset)
-                self._changed = True
+                self.light.commit(key, offset)
+                self.file.has_changed = True
                 yield
         if master.data_version is not None and master.data_version != self.data_version:
             self.data_version = master.data_version
-            self._changed = True
+            self.file.has_changed = True
 
     def _merge(self, key: str, queues: Queues) -> None:
-        old = self._committed.queues.get(key)
+        old = self.committed.queues.get(key)
         if old is None:
             self._read.add(key)
         elif all([old.get(queue_id) == offset for queue_id, offset in queues.items()]):
             return
-        self._committed.replace(key, {**(old or {}), **queues})
-        self._changed = True
-
-    def turn(self) -> None:
-        """What is in the file must not be taken for newer than this change: it is written soon."""
-        self._turned.set()
-
-    async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
-        """Until cancelled: the file follows every so often, and soon after a turn."""
-        while True:
-            with trio.move_on_after(seconds):
-                await self._turned.wait()
-                await trio.sleep(soon)
-            self._turned = trio.Event()
-            await self.persist_in_steps()
-
-    async def persist_in_steps(self) -> None:
-        """Write what has changed since the last time; no step holds the loop for long.
-
-        What was changed before the call is on the disk after it; a failure is logged, and the next call tries again.
-        """
-        async with self._writing:
-            if not self._changed and not self._is_old():
-                return
-            self._changed, saved = False, False
-            try:
-                await self._file.write_in_steps()
-                saved = self._file.saved
-            finally:
-                if not saved:
-                    self._changed = True
-
-    def persist(self) -> None:
-        """Write everything at once and make it durable. Blocks: for the shutdown."""
-        self._changed = False
-        self._file.close()
+        self.committed.replace(key, {**(old or {}), **queues})
+        self.file.has_changed = True
 
     def encoded(self) -> Iterator[bytes]:
         """The table as JSON, for GET_ALL_CONSUMER_OFFSET."""
@@ -475,28 +354,18 @@ class ConsumerOffsets:
 
     def _light_forgotten(self, count: int) -> None:
         if count:
-            self._changed = True
-            self.turn()
+            self.file.has_changed = True
+            self.file.turn()
 
     def _forget(self, key: str) -> None:
-        self._committed.remove(key)
+        self.committed.remove(key)
         self._pulled.pop(key, None)
         self._reset.pop(key, None)
         self._last_commits.pop(key, None)
-        self._changed = True
-        self.turn()
+        self.file.has_changed = True
+        self.file.turn()
         self._read.remove(key)
         self._pairs.remove(key)
-
-    def _pieces_of_file(self) -> Iterator[bytes]:
-        """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
-        if self.log_end is None:
-            return self._pieces(None)
-        self._last_noted = self.log_end()
-        return self._pieces(self._last_noted)
-
-    def _is_old(self) -> bool:
-        return self.log_end is not None and self.log_end() - self._last_noted >= _LONGEST_REPLAY
 
     def _pieces(self, log_end: int | None) -> Iterator[bytes]:
         noted = b"" if log_end is None else f',\n\t"trimqLogEnd":{log_end}'.encode()
@@ -506,11 +375,11 @@ class ConsumerOffsets:
             self._read.object_pieces(),
             self._light_pieces(),
             (b',\n\t"offsetTable":',),
-            self._committed.members.object_pieces(),
+            self.committed.members.object_pieces(),
             (noted + b"\n}",),
         )
 
     def _light_pieces(self) -> Iterator[bytes]:
-        if self._light is not None:
+        if self.light is not None:
             yield b',\n\t"lmqOffsetTable":'
-            yield from self._light.members.object_pieces()
+            yield from self.light.members.object_pieces()

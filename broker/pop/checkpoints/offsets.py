@@ -81,7 +81,7 @@ class PopOffsets:
             offset = for_pop(self._store, topic, queue_id, init_mode, from_young)
             self._offsets.commit("getPopOffset", group, topic, queue_id, offset)
             # Chosen once: after a crash it could be another one.
-            self._offsets.turn()
+            self._offsets.file.turn()
         return offset
 
     def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
@@ -123,7 +123,7 @@ class PopOffsets:
 
         `known`: whether a topic and a group still exist.
         """
-        since = self._offsets.noted_log_end
+        since = self._offsets.file.noted_log_end
         if since is None:
             # No file, or RocketMQ wrote it.
             return 0

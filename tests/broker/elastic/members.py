@@ -130,7 +130,7 @@ class Group:
         if self.where == LAST:
             # After that it has an offset for good: it is no newcomer any more.
             self.commit(queue)
-            self._offsets.persist()
+            self._offsets.file.persist()
 
     def hand_over(self, queue: int) -> None:
         """A rebalance as it should be: committed, unlocked, locked by the other one."""

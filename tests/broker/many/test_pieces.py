@@ -87,7 +87,7 @@ def test_names_that_come_and_go_leave_nothing_in_a_table(tmp_path: Path) -> None
     for number in range(5000):
         offsets.commit("c", G, lite_queue(number), 0, 1)
         at_once(offsets.forget_topic(lite_queue(number)))
-    assert len(offsets._committed.members._buckets) < 100
+    assert len(offsets.committed.members._buckets) < 100
     assert b"%LMQ%" not in b"".join(offsets.encoded())
 
 

@@ -99,7 +99,7 @@ class Transacting:
         """And start again; `persist`: the positions had been written before."""
         if persist:
             self.positions.keep()
-            self.broker.offsets.persist()
+            self.broker.offsets.file.persist()
         self.store.abandon()
         self._now = self.broker.clock.now
         self.start()

@@ -7,6 +7,7 @@ from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset
 from trimq.broker.consume.first_offsets import FirstOffsets
 from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets import queue_ends
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.processors.offsets.clone_group_offset import CloneGroupOffset
@@ -39,7 +40,7 @@ def part(
     elastic: Elastic,
 ) -> Part:
     config, store, static, table = context.config, context.store, topics.static, topics.table
-    offsets.log_end = lambda: store.max_physical_offset
+    offsets.file.log_end = lambda: store.max_physical_offset
     by_broker = BrokerReset(groups, offsets, store, elastic.maps.left_queues, context.plan.is_slave)
     by_clients = ClientReset(config, consumers, offsets, store)
     return Part(
@@ -58,12 +59,12 @@ def part(
         ],
         services={
             "write offsets": partial(
-                offsets.keep_written, config.flush_consumer_offset_interval / 1000
+                offsets.file.keep_written, config.flush_consumer_offset_interval / 1000
             )
         },
         load=partial(_load, offsets, context),
-        recover=lambda _: offsets.lower(store.max_offset),
-        close=offsets.persist,
+        recover=lambda _: queue_ends.lower(offsets, store.max_offset),
+        close=offsets.file.persist,
     )
 
 
@@ -78,9 +79,9 @@ def _load(offsets: ConsumerOffsets, context: Context) -> None:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
     elif mark.exists():
-        offsets.clamp(context.store.max_offset)
-        offsets.persist()
+        queue_ends.clamp(offsets, context.store.max_offset)
+        offsets.file.persist()
         mark.unlink()
     if not context.plan.is_slave:
-        offsets.begin_without(context.store.has_queues)
-    offsets.begin()
+        queue_ends.begin_without(offsets, context.store.has_queues)
+    offsets.file.begin()
