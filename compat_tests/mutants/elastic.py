@@ -102,7 +102,7 @@ def _forgotten_when_passed() -> None:
 
     def make(still_needed: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(self: Any, topic: str, state: Any) -> Any:
-            groups: Any = self.newcomers.__self__
+            groups: Any = self.newcomers.__self__._gated.__self__
             passed = [groups.passed(group, topic) for group in groups.groups(topic)]
             changes = tuple(
                 change
