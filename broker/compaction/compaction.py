@@ -88,7 +88,7 @@ class Compaction:
         # Rewritten files since the start, for /metrics.
         self.rewritten = 0
         topics.add_listener(self._changed)
-        store.add_topic_listener(self._deleted)
+        store.deletion.add_listener(self._deleted)
 
     def load(self) -> None:
         """Open the queues that there are. Blocks. StoreError."""

@@ -168,7 +168,7 @@ def _listen(store: MessageStore, elastic: Elastic, scaling: Scaling) -> None:
             scaling.forget(topic)
 
     store.cleaning.add_listener(keep)
-    store.add_topic_listener(forget)
+    store.deletion.add_listener(forget)
     store.give_effect(ELASTIC_MAP_TOPIC, elastic.records.written)
 
 
