@@ -26,7 +26,7 @@ from trimq.store.log.page_guard import PageGuard
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Appended, AppendedBatch, Message
 from trimq.store.opening.opening import Opening
-from trimq.store.opening.recovery import RecoveryReport
+from trimq.store.opening.report import RecoveryReport
 from trimq.store.opening.truncation import Truncation
 from trimq.store.queues.files.writing import Writing
 from trimq.store.reading.readable_store import ReadableStore

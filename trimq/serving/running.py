@@ -24,7 +24,7 @@ from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
-from trimq.store.opening.recovery import RecoveryReport
+from trimq.store.opening.report import RecoveryReport
 from trimq.wiring.broker import Broker, build_broker
 from trimq.wiring.context import Context
 from trimq.wiring.parts.brokers.cluster import NameServers
