@@ -138,7 +138,7 @@ class MessageStore(ReadableStore):
             self._behind.stop()
             self._queues.finish_removals()
             # The first round may have begun before the last messages came.
-            while self.write_derived() or not self._queues.clean:
+            while self.write_derived() or not self._queues.rounds.clean:
                 pass
             self._log.settle()
             self.plan_checkpoint().run()
@@ -390,7 +390,7 @@ class MessageStore(ReadableStore):
     @property
     def many_queues_wait(self) -> bool:
         """Whether so many queues have new entries that to write them often costs more than it is worth."""
-        return self._queues.many_are_dirty
+        return self._queues.rounds.many_are_dirty
 
     def take_derived(self) -> Writing:
         """The entries of some consume queues, to be run in a worker thread and settled then. Not to be called while a

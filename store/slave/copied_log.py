@@ -214,7 +214,7 @@ class CopiedLog:
         if queue.follows(records[start]):
             queue.append(records, start, end)
             queue.next_offset = queue.max_offset
-            self._queues.appended(queue)
+            self._queues.rounds.appended(queue)
         else:
             self._restore(queue, records[start:end])
 
