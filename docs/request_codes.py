@@ -11,11 +11,12 @@ from trimq.namesrv.config import NamesrvConfig
 from trimq.remoting.contract import Processor
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.message_store import MessageStore
-from trimq.wiring.broker import broker_parts, common_to_parts
+from trimq.wiring.broker import broker_parts
+from trimq.wiring.common import common_to_parts
 from trimq.wiring.context import Context
 from trimq.wiring.namesrv import build_namesrv
 from trimq.wiring.part import Parts
-from trimq.wiring.parts.cluster import NameServers, other_brokers
+from trimq.wiring.parts.brokers.cluster import NameServers, other_brokers
 
 
 def broker_and_namesrv() -> tuple[Parts, Parts]:

@@ -5,8 +5,8 @@ Hot: compiled by mypyc when a compiler is there.
 
 from typing import Final
 
-from trimq.broker.produce.puts import put_answer
-from trimq.broker.produce.receive_end import write_receive
+from trimq.broker.produce.puts.receive_end import write_receive
+from trimq.broker.produce.puts.rules import put_answer
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.transactions.ending import End, Ending, NotPending, TooLate, not_found
 from trimq.broker.transactions.late_commits import LateCommits

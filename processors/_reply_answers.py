@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from trimq.broker.produce.replying import Reply, Replying
+from trimq.broker.produce.returns.replying import Reply, Replying
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.fast import SendHeader, encode_send_response
 from trimq.remoting.contract import Later, RemotingError, Request, Response

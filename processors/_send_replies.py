@@ -5,8 +5,8 @@ Hot: compiled by mypyc when a compiler is there.
 
 from typing import Final
 
-from trimq.broker.produce.outcomes import Refused
-from trimq.broker.produce.sending import Sending
+from trimq.broker.produce.puts.outcomes import Refused
+from trimq.broker.produce.sends.sending import Sending
 from trimq.codec.headers.fast import SendHeader, encode_send_response
 from trimq.remoting.contract import Request, Response
 

@@ -26,19 +26,16 @@ from trimq.store.log.page_guard import PageGuard
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Appended, AppendedBatch, Message
 from trimq.store.opening.opening import Opening
-from trimq.store.opening.recovery import RecoveryReport
+from trimq.store.opening.report import RecoveryReport
 from trimq.store.opening.truncation import Truncation
-from trimq.store.queues.removal import Removal
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.files.writing import Writing
 from trimq.store.reading.readable_store import ReadableStore
 from trimq.store.slave.copied_log import CopiedLog
 from trimq.store.upkeep.checkpointing import Checkpointing
 from trimq.store.upkeep.cleaning import LogCleaning
+from trimq.store.upkeep.deletion import QueueDeletion
 from trimq.store.upkeep.trimming import Trimming
 from trimq.store.upkeep.write_behind import WriteBehind
-
-# How often what somebody sends into a topic while it is deleted is removed beside the loop.
-_ROUNDS = 3
 
 
 class MessageStore(ReadableStore):
@@ -73,6 +70,8 @@ class MessageStore(ReadableStore):
         self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
         self.trimming = Trimming(self._log, self._queues)
         self.trimming.derived.append(self._index)
+        self.deletion = QueueDeletion(self._queues, self._dispatch)
+        self.deletion.add_listener(self._forget_kept)
         checkpoint_file = self._directory.checkpoint_file
         self._behind = WriteBehind(
             self._log, self._queues, self._index, self._open_files.unsynced, checkpoint_file
@@ -92,7 +91,6 @@ class MessageStore(ReadableStore):
         self._cut_listeners: list[Callable[[int], object]] = []
         # A failed write with messages whose stager does not know yet.
         self._owed: StoreError | None = None
-        self._topic_listeners: list[Callable[[str], object]] = []
         self._is_open = False
         # The last record that recovery has found.
         self._last_found = 0
@@ -140,7 +138,7 @@ class MessageStore(ReadableStore):
             self._behind.stop()
             self._queues.finish_removals()
             # The first round may have begun before the last messages came.
-            while self.write_derived() or not self._queues.clean:
+            while self.write_derived() or not self._queues.rounds.clean:
                 pass
             self._log.settle()
             self.plan_checkpoint().run()
@@ -350,55 +348,12 @@ class MessageStore(ReadableStore):
     # --- topics that go
 
     def delete_topic(self, topic: str) -> bool:
-        """Remove the topic's queues at once, blocking on the disk; its records stay until their file expires. False
-        without any. StoreError: nothing of it can be read any more; it may be deleted again.
-        """
-        removal = self.take_out(topic)
-        if removal is not None:
-            self.settle_removal(topic, removal)
-        return removal is not None
-
-    def take_out(self, topic: str) -> Removal | None:
-        """The same, but that the folders are removed by what is returned: run it in a worker thread, and settle it."""
-        self._begin_deletion(topic)
-        return self._queues.take_out(topic)
-
-    def settle_removal(self, topic: str, removal: Removal) -> None:
-        """It has run. StoreError as with `delete_topic`."""
-        self._queues.settle_removal(topic, removal)
+        """At once, blocking on the disk (`deletion.at_once`)."""
+        return self.deletion.at_once(topic)
 
     def delete_in_steps(self, topic: str) -> Generator[Callable[[], object] | None, None, bool]:
-        """The same for a topic that may have many queues: None, or what to do in a worker thread before the next step.
-        In the last step it has no queue.
-        """
-        self._begin_deletion(topic)
-        had_queues = False
-        for some in self._queues.take_out_most(topic):
-            if some is not None:
-                yield some.run
-                self._queues.settle_removal(topic, some)
-                had_queues = True
-            else:
-                yield None
-        for _ in range(_ROUNDS):
-            removal = self.take_out(topic)
-            if removal is None:
-                return had_queues
-            had_queues = True
-            yield removal.run
-            self._queues.settle_removal(topic, removal)
-        # Somebody sends into it all the time.
-        return self.delete_topic(topic) or had_queues
-
-    def _begin_deletion(self, topic: str) -> None:
-        self._forget_kept(topic)
-        for listener in self._topic_listeners:
-            listener(topic)
-        self._dispatch.drop(topic)
-
-    def add_topic_listener(self, listener: Callable[[str], object]) -> None:
-        """Called with each topic that is deleted."""
-        self._topic_listeners.append(listener)
+        """Some queues at a time, with a worker thread (`deletion.in_steps`)."""
+        return self.deletion.in_steps(topic)
 
     # --- flushing
 
@@ -435,7 +390,7 @@ class MessageStore(ReadableStore):
     @property
     def many_queues_wait(self) -> bool:
         """Whether so many queues have new entries that to write them often costs more than it is worth."""
-        return self._queues.many_are_dirty
+        return self._queues.rounds.many_are_dirty
 
     def take_derived(self) -> Writing:
         """The entries of some consume queues, to be run in a worker thread and settled then. Not to be called while a

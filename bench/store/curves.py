@@ -63,7 +63,7 @@ def lengths(folder: Path, scale: Scale) -> Section:
     shutil.rmtree(config.root)
     note = (
         f"{_BUILT}{_MEANING} Bodies of 16 bytes, a millisecond apart. A search looks at nine messages, "
-        "however long the queue is, because it guesses by the rate (store/queues/time_search.py); in a queue "
+        "however long the queue is, because it guesses by the rate (store/queues/plain/time_search.py); in a queue "
         "with bursts and breaks it halves, 26 looks for 50 million messages."
     )
     return Section(

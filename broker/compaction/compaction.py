@@ -32,7 +32,7 @@ from trimq.store.disk.files import store_error
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.log.held_read import HeldRead
 from trimq.store.message_store import MessageStore
-from trimq.store.queues.pull import ReadResult, ReadStatus
+from trimq.store.queues.reading.pull import ReadResult, ReadStatus
 
 log = logging.getLogger("trimq.compaction")
 
@@ -88,7 +88,7 @@ class Compaction:
         # Rewritten files since the start, for /metrics.
         self.rewritten = 0
         topics.add_listener(self._changed)
-        store.add_topic_listener(self._deleted)
+        store.deletion.add_listener(self._deleted)
 
     def load(self) -> None:
         """Open the queues that there are. Blocks. StoreError."""

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from trimq.base.step_queue import Steps
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.stats.broker_stats import BrokerStats
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics

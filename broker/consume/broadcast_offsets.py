@@ -14,9 +14,9 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.outcomes import Pull
-from trimq.broker.groups.consumer_group import CONSUME_PASSIVELY
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.group import CONSUME_PASSIVELY
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.codec.codes import ResponseCode
 
 SCAN_SECONDS: Final = 5

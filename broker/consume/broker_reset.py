@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from trimq.base.step_queue import Steps
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader

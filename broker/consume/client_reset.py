@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from trimq.base.step_queue import Steps
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import NOT_FOUND, ConsumerOffsets
 from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
 from trimq.codec.bodies.locks import MessageQueue

@@ -7,7 +7,7 @@ Hot: compiled by mypyc when a compiler is there.
 """
 
 from trimq.broker.consume.outcomes import Pull
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import PullFlag
 

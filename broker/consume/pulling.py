@@ -37,7 +37,7 @@ from trimq.broker.consume.pull_commits import PullCommits
 from trimq.broker.consume.static_pulls import PartPull
 from trimq.broker.consume.suggested_broker import suggested_broker
 from trimq.broker.consume.topic_kinds import TopicKinds
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.records import judge_cold, load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.tables.attributes import is_compacted

@@ -20,8 +20,8 @@ from trimq.broker.filters.tags import (
     requested_codes,
     subscribed_codes,
 )
-from trimq.broker.groups.consumer_group import CONSUME_ACTIVELY
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.group import CONSUME_ACTIVELY
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.names import is_system_pull_group
 from trimq.codec.bodies.heartbeat import SubscriptionData

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from trimq.base.clock import Clock
 from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.elastic.log import ElasticLog
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
 from trimq.codec.bodies.elastic import ElasticDeletion, ElasticRecord, GroupReset
 from trimq.codec.bodies.locks import MessageQueue
 
@@ -90,7 +90,7 @@ class ElasticCommits:
 
     def _go_on(self, *, follows: bool) -> None:
         # The file of the offsets has what was moved before it was written.
-        since = None if self._has_moved else self._offsets.noted_log_end
+        since = None if self._has_moved else self._offsets.file.noted_log_end
         if since is None and not self._has_moved and not self._offsets.table_size():
             # It was never written.
             since = 0

@@ -7,15 +7,16 @@ could see it: with SYNC_FLUSH when it is on the disk. A reset takes passes back,
 
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.model import Change, TopicMap
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.elastic.newcomers import Newcomers, Queues
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
     ElasticDeletion,
@@ -33,12 +34,6 @@ log = logging.getLogger("trimq.elastic")
 NONE: frozenset[int] = frozenset()
 _PAST_ALL: Final = (1 << 63) - 1
 _FROM_LAST: Final = "CONSUME_FROM_LAST_OFFSET"
-
-
-class Queues(Protocol):
-    def min_offset(self, topic: str, queue_id: int) -> int: ...
-
-    def max_offset(self, topic: str, queue_id: int) -> int: ...
 
 
 class Behind(NamedTuple):
@@ -98,8 +93,9 @@ class GatedGroups:
         self._is_failing = False
         records.add_taker(self._take, self._forget_all)
         maps.add_listener(self._changed)
-        maps.newcomers = self._newcomers
-        maps.is_awaited = self._is_awaited
+        newcomers = Newcomers(self.groups, topics, offsets, consumers, store)
+        maps.newcomers = newcomers.of_change
+        maps.is_awaited = newcomers.is_awaited
 
     def add_listener(self, opened: Callable[[str, str], None]) -> None:
         """Called with group and topic when gates have opened, or closed."""
@@ -383,37 +379,6 @@ class GatedGroups:
             if has_left and self.first_offset(group, topic, queue) is None:
                 return _PAST_ALL
         return max(committed, self._store.min_offset(topic, queue))
-
-    def _newcomers(self, topic: str, receivers: Collection[int]) -> frozenset[str]:
-        """Gated or online, and without an offset in a receiver."""
-        names = set(self.groups(topic))
-        for name in self._consumers.groups_consuming(topic):
-            online = self._consumers.group(name)
-            if online is not None and not online.broadcasting:
-                names.add(name)
-        return frozenset(
-            name
-            for name in names
-            if any(self._offsets.query(name, topic, queue) < 0 for queue in receivers)
-        )
-
-    def _is_awaited(self, topic: str, change: Change) -> bool:
-        """Whether a group that was told of the change would skip what has come since, once it is forgotten."""
-        there = {*self.groups(topic), *self._offsets.groups_of(topic)}
-        told = change.told & (there | self._consumers.groups_consuming(topic))
-        return bool(told) and any(
-            self._offsets.query(name, topic, queue) < 0
-            for queue, start in change.starts.items()
-            if self._has_from(topic, queue, start)
-            for name in told
-        )
-
-    def _has_from(self, topic: str, queue: int, start: int) -> bool:
-        """Whether nothing from a start on is deleted, and somebody may read there."""
-        config, store = self._topics.get(topic), self._store
-        is_read = config is not None and queue < config.read_queue_nums
-        first = store.min_offset(topic, queue)
-        return first <= start and (is_read or store.max_offset(topic, queue) > start)
 
     def _tell(self, group: str, topic: str) -> None:
         for listener in self._listeners:

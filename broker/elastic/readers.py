@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.store_views import QueueReader
 
 

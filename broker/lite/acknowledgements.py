@@ -8,12 +8,12 @@ very next message. The original moves it past any, and what lies between is lost
 from collections.abc import Callable
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.order_rules import NotInBlock, OrderedBlocks, OrderedQueue
-from trimq.broker.pop.orderly import Changed
+from trimq.broker.pop.order.orderly import Changed
+from trimq.broker.pop.order.rules import NotInBlock, OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.fast_pop import AckHeader

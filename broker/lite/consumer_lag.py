@@ -5,8 +5,8 @@ from heapq import nlargest, nsmallest
 from typing import Final
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.pop.order_rules import OrderedQueue
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.pop.order.rules import OrderedQueue
 from trimq.codec.bodies.lite import LiteLagInfo
 from trimq.codec.names import is_lite_queue, lite_queue_parts
 from trimq.store.message_store import MessageStore

@@ -16,7 +16,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions, Subscription
 from trimq.broker.lite.subscribers import Subscriber, Subscribers

@@ -9,15 +9,15 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks
 from trimq.broker.steps import DiskSteps, at_once, in_steps
 from trimq.codec.names import lite_queue_parts
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
-from trimq.store.queues.removal import Removal, run_all
+from trimq.store.queues.files.removal import Removal, run_all
 
 log = logging.getLogger("trimq.lite")
 
@@ -132,7 +132,7 @@ class LiteLifecycle:
         self._unknown.pop(queue, None)
         at_once(self._offsets.forget_topic(queue))
         at_once(self._batches.forget_topic(queue))
-        return self._store.take_out(queue)
+        return self._store.deletion.take_out(queue)
 
     def _remove(self, removals: Mapping[str, Removal]) -> DiskSteps[set[str]]:
         """Their folders; those of which some are left."""
@@ -141,7 +141,7 @@ class LiteLifecycle:
             yield partial(run_all, list(removals.values()))
         for queue, removal in removals.items():
             try:
-                self._store.settle_removal(queue, removal)
+                self._store.deletion.settle(queue, removal)
             except StoreError as error:
                 log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
                 stay.add(queue)

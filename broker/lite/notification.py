@@ -1,7 +1,7 @@
 """NOTIFICATION for clients of lite topics: whether there is something for one to pop, or as soon as there is."""
 
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.pop.long_polling import PopLongPolling, Waited
+from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import RemotingError
 

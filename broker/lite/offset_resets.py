@@ -3,9 +3,9 @@
 import logging
 
 from trimq.broker.consume.first_offsets import QueueBounds, for_lite
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.subscribers import Subscriber
-from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks
 
 log = logging.getLogger("trimq.lite")
 

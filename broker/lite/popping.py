@@ -13,10 +13,10 @@ import trio
 from trimq.broker.lite.consumer_lag import LiteConsumerLag
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
-from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.checkpoints.offsets import PopOffsets
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
+from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited, time_left
 from trimq.broker.records import load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.pop import OrderInfo

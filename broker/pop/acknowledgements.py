@@ -11,12 +11,12 @@ import logging
 from typing import Final
 
 from trimq.base.clock import Clock
-from trimq.broker.pop.checkpoints import Notes
-from trimq.broker.pop.checks import bad_queue, no_topic, too_long
-from trimq.broker.pop.in_flight import InFlight
-from trimq.broker.pop.order_rules import OrderedQueue
-from trimq.broker.pop.orderly import Changed, Orderly
-from trimq.broker.produce.puts import PutRefused, put_answer
+from trimq.broker.pop.checkpoints.in_flight import InFlight
+from trimq.broker.pop.checkpoints.notes import Notes
+from trimq.broker.pop.order.orderly import Changed, Orderly
+from trimq.broker.pop.order.rules import OrderedQueue
+from trimq.broker.pop.reading.checks import bad_queue, no_topic, too_long
+from trimq.broker.produce.puts.rules import PutRefused, put_answer
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.pop import BatchAck
 from trimq.codec.codes import ResponseCode

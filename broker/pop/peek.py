@@ -3,11 +3,11 @@
 from typing import Final, NamedTuple
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.pop.checks import MOST_MESSAGES, PopChecks, Wanted
-from trimq.broker.pop.elastic_pops import ElasticPops
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
-from trimq.broker.pop.selection import in_turn
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.reading.checks import MOST_MESSAGES, PopChecks, Wanted
+from trimq.broker.pop.reading.elastic_pops import ElasticPops
+from trimq.broker.pop.reading.selection import in_turn
 from trimq.codec.headers.pop import NotificationRequestHeader, PeekMessageRequestHeader
 from trimq.codec.names import pop_retry_topic
 from trimq.store.message_store import MessageStore

@@ -17,14 +17,14 @@ import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.expressions import Expressions
-from trimq.broker.pop.checkpoints import Notes
-from trimq.broker.pop.checks import MOST_MESSAGES, PopChecks, Wanted, too_long
-from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
-from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.orderly import Orderly
-from trimq.broker.pop.result import PopResult, as_asked, offsets_in, records_in
-from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.pop.checkpoints.notes import Notes
+from trimq.broker.pop.checkpoints.offsets import PopOffsets
+from trimq.broker.pop.order.orderly import Orderly
+from trimq.broker.pop.reading.checks import MOST_MESSAGES, PopChecks, Wanted, too_long
+from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.reading.result import PopResult, as_asked, offsets_in, records_in
+from trimq.broker.pop.reading.selection import DRAWN_FROM, Place, Shares, places
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.broker.records import judge_cold, load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.codes import ResponseCode

@@ -6,7 +6,7 @@ Its %RETRY% and %DLQ% topics stay.
 from collections.abc import Sequence
 from typing import Protocol
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import Steps

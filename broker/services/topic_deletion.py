@@ -7,7 +7,7 @@ kill in between loses nothing but time, and the request can be repeated.
 from typing import Final, Protocol
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import DiskSteps, Steps
 from trimq.broker.topics.table import Topics

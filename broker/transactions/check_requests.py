@@ -7,7 +7,7 @@ One-way, to one member of the group that sent the half message, in turn; the ans
 import logging
 from typing import NamedTuple
 
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.transactions.half_copies import real_place
 from trimq.codec.codes import RequestCode

@@ -24,8 +24,8 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.produce.puts import PutRefused, PutRules
-from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
+from trimq.broker.produce.puts.staging import Staging
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.topics.table import Topics

@@ -19,9 +19,9 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.maps import ElasticMaps
-from trimq.broker.produce.puts import PutRefused, PutRules, PutStatus, put_status
-from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.wait_stored import wait_stored
+from trimq.broker.produce.puts.rules import PutRefused, PutRules, PutStatus, put_status
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.puts.wait_stored import wait_stored
 from trimq.broker.topics.table import Topics
 from trimq.broker.transactions.half_copies import (
     OP_PROPERTIES,

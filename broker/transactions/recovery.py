@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.groups.offsets.committed import NOT_FOUND, ConsumerOffsets
 from trimq.broker.transactions.metrics import TransactionMetrics
 from trimq.broker.transactions.pending import HALF, Half, PendingHalves, key_of, op_offsets
 from trimq.codec.errors import CodecError

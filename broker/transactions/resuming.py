@@ -6,7 +6,7 @@ as it is: a second place would deliver it twice. So would one that was delivered
 
 import logging
 
-from trimq.broker.produce.puts import PutRefused, PutRules
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
 from trimq.broker.transactions.discarded_halves import DiscardedHalves
 from trimq.broker.transactions.half_copies import BadHalf, resumed
 from trimq.broker.transactions.pending import PendingHalves, key_of

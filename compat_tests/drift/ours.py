@@ -28,7 +28,7 @@ PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     RESPONSE_CODE: ("codec/codes.py",),
     HEADER: ("codec/headers", "codec", "processors", "broker"),
     BODY: ("codec/bodies", "codec", "broker"),
-    SETTING: ("trimq/settings", "store/config.py", "broker", "namesrv"),
+    SETTING: ("trimq/settings", "store/config.py", "broker/settings", "broker", "namesrv"),
     METRIC: ("broker",),
     COMMAND: ("mqadmin/commands", "mqadmin"),
     REMARK: ("processors", "namesrv", "broker"),

@@ -36,7 +36,7 @@ def _next_begin_offset() -> None:
 
 
 def _locks_never_expire() -> None:
-    from trimq.broker.groups.queue_locks import QueueLocks
+    from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 
     def make(init: Callable[..., None]) -> Callable[..., None]:
         def wrong(self: Any, clock: Any, lock_millis: int = 0) -> None:
@@ -94,15 +94,15 @@ def _min_offset() -> None:
 
 
 def _commits_dropped() -> None:
-    from trimq.broker.groups.offsets import ConsumerOffsets
+    from trimq.broker.groups.offsets.committed import ConsumerOffsets
 
     wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
 
 
 def _nobody_is_told() -> None:
-    from trimq.broker.groups import member_notices
+    from trimq.broker.groups.consumers import notices
 
-    wrap(member_notices, "send_notices", lambda send: lambda group, members: None)
+    wrap(notices, "send_notices", lambda send: lambda group, members: None)
 
 
 def _no_delay() -> None:
@@ -118,13 +118,13 @@ def _no_delay() -> None:
 
 
 def _unlock_ignored() -> None:
-    from trimq.broker.groups.queue_locks import QueueLocks
+    from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 
     wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
 
 
 def _one_more_life() -> None:
-    from trimq.broker.produce.send_back import SendingBack
+    from trimq.broker.produce.returns.send_back import SendingBack
 
     def make(is_dead: Callable[..., bool]) -> Callable[..., bool]:
         def wrong(self: Any, header: Any, version: int, group: Any, record: Any) -> bool:
@@ -209,7 +209,7 @@ def _wheel_before_log() -> None:
 
 
 def _position_before_put_back() -> None:
-    from trimq.broker.pop.revive import Reviving
+    from trimq.broker.pop.revive.service import Reviving
     from trimq.codec.names import REVIVE_GROUP
 
     def make(settle: Callable[..., Any]) -> Callable[..., Any]:
@@ -251,7 +251,7 @@ def _a_second_early() -> None:
 
 
 def _any_attempt() -> None:
-    from trimq.broker.pop.order_rules import OrderedBlocks
+    from trimq.broker.pop.order.rules import OrderedBlocks
 
     def make(is_blocked: Callable[..., bool]) -> Callable[..., bool]:
         return lambda self, queue, attempt, invisible: (

@@ -102,7 +102,7 @@ def _forgotten_when_passed() -> None:
 
     def make(still_needed: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(self: Any, topic: str, state: Any) -> Any:
-            groups: Any = self.newcomers.__self__
+            groups: Any = self.newcomers.__self__._gated.__self__
             passed = [groups.passed(group, topic) for group in groups.groups(topic)]
             changes = tuple(
                 change
@@ -153,7 +153,7 @@ def _reset_keeps_passes() -> None:
 
 
 def _physical_queue_later() -> None:
-    from trimq.broker.produce.sending import Sending
+    from trimq.broker.produce.sends.sending import Sending
 
     def make(send: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(

@@ -4,10 +4,10 @@ import logging
 
 from trimq.broker.cluster.routes import ClusterRoutes
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.assignment import CannotShare, shared_out, shared_to_pop
-from trimq.broker.groups.consumer_group import BROADCASTING
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.consumers.group import BROADCASTING
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.rebalance.assignment import CannotShare, shared_out, shared_to_pop
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.pop import (

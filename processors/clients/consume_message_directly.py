@@ -3,8 +3,8 @@
 import msgspec
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_requests import ask_consumer
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.consumers.requests import ask_consumer
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.records import sound_record
 from trimq.broker.store_views import RecordReader

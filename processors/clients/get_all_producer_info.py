@@ -1,7 +1,7 @@
 """GET_ALL_PRODUCER_INFO: every producer group with its members."""
 
-from trimq.broker.groups.connections import language_name
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.connections import language_name
+from trimq.broker.groups.clients.producers import Producers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import ProducerInfo, ProducerTableInfo
 from trimq.codec.codes import RequestCode

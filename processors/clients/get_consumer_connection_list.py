@@ -6,10 +6,10 @@ know the field, and its tools do not send it, so that everybody else gets Rocket
 
 from dataclasses import asdict
 
-from trimq.broker.groups.connections import connections
-from trimq.broker.groups.consumer_group import ConsumerGroup
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.member import Member
+from trimq.broker.groups.clients.connections import connections
+from trimq.broker.groups.consumers.group import ConsumerGroup
+from trimq.broker.groups.consumers.member import Member
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.clients import (
     ConsumerConnection,

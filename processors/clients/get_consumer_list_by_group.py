@@ -1,6 +1,6 @@
 """GET_CONSUMER_LIST_BY_GROUP: the client ids of a group's members; consumers share queues by it."""
 
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.clients import GetConsumerListByGroupResponseBody
 from trimq.codec.codes import RequestCode, ResponseCode

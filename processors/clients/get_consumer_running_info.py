@@ -1,7 +1,7 @@
 """GET_CONSUMER_RUNNING_INFO: what a consumer reports about itself, with its threads if asked for."""
 
-from trimq.broker.groups.client_requests import ask_consumer
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.consumers.requests import ask_consumer
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
 from trimq.remoting.contract import Later, Processor, Request, Response

@@ -1,7 +1,7 @@
 """GET_PRODUCER_CONNECTION_LIST: the members of a producer group."""
 
-from trimq.broker.groups.connections import connections
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.connections import connections
+from trimq.broker.groups.clients.producers import Producers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.clients import ProducerConnection
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -13,10 +13,10 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.base.step_queue import Steps
 from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.heartbeat_checks import GroupTopics
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.heartbeat_checks import GroupTopics
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody, MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -1,6 +1,6 @@
 """QUERY_SUBSCRIPTION_BY_CONSUMER: what a group wants from one topic."""
 
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import QuerySubscriptionResponseBody
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -1,7 +1,7 @@
 """QUERY_TOPIC_CONSUME_BY_WHO: the groups that read a topic."""
 
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import GroupList
 from trimq.codec.codes import RequestCode

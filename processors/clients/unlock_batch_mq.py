@@ -1,6 +1,6 @@
 """UNLOCK_BATCH_MQ: a consumer gives queues up; mostly sent one-way."""
 
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.locks import UnlockBatchRequestBody
 from trimq.codec.codes import RequestCode

@@ -1,9 +1,9 @@
 """UNREGISTER_CLIENT: a client leaves a producer group, a consumer group or both."""
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import UnregisterClientRequestHeader

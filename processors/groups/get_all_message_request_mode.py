@@ -1,6 +1,6 @@
 """GET_ALL_MESSAGE_REQUEST_MODE: every mode that has been set, for slaves and tools."""
 
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.codec.codes import RequestCode
 from trimq.processors._steps import WholeProcessor
 from trimq.remoting.contract import Request, Response

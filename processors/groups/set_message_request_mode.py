@@ -1,6 +1,6 @@
 """SET_MESSAGE_REQUEST_MODE: whether a group pulls or pops a topic."""
 
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_request

@@ -1,10 +1,10 @@
 """GET_BROKER_LITE_INFO: sizes of the tables that lite topics use."""
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetBrokerLiteInfoResponseBody
 from trimq.codec.codes import RequestCode

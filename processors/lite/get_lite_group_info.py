@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.consumer_lag import LiteConsumerLag
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.codec.bodies.base import encode_body

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trimq.broker.filters.consumer_filters import ConsumerFilters
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import ConsumeQueueData, QueryConsumeQueueResponseBody
 from trimq.codec.codes import RequestCode, ResponseCode

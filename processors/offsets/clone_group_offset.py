@@ -2,8 +2,8 @@
 
 import logging
 
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import CloneGroupOffsetRequestHeader

@@ -2,7 +2,7 @@
 
 import re
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.codec.codes import RequestCode
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import Request, Response

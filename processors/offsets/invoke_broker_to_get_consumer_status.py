@@ -5,8 +5,8 @@ from typing import Final
 
 import trio
 
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import GetConsumerStatusBody

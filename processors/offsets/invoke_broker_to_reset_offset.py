@@ -5,7 +5,7 @@ from functools import partial
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset, offset_table
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
@@ -53,7 +53,7 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
 
     async def _store_first(self, outcome: Later, request: Asked) -> Response:
         response = await outcome.answer(request)
-        await self._offsets.persist_in_steps()
+        await self._offsets.file.persist_in_steps()
         return response
 
     def steps(self, request: Asked) -> AnswerSteps:

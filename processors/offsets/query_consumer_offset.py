@@ -4,7 +4,7 @@ A group without an offset begins as broker/consume/first_offsets.py says.
 """
 
 from trimq.broker.consume.first_offsets import FirstOffsets
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header, refused
 from trimq.codec.bodies.static_topics import LogicQueueMappingItem
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -3,7 +3,7 @@
 import logging
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header, refused
 from trimq.broker.topics.table import Topics

@@ -2,7 +2,7 @@
 
 from trimq.broker.lite.acknowledgements import LiteAcknowledgements, is_lite
 from trimq.broker.pop.acknowledgements import Acknowledgements
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.fast_pop import AckHeader, decode_ack
 from trimq.codec.headers.pop import AckMessageRequestHeader

@@ -1,7 +1,7 @@
 """BATCH_ACK_MESSAGE (200151): popped messages of any checkpoints were consumed."""
 
 from trimq.broker.pop.acknowledgements import Acknowledgements
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.codec.bodies.pop import decode_batch_ack
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError

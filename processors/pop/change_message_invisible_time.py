@@ -2,8 +2,8 @@
 
 from trimq.broker.lite.acknowledgements import LiteAcknowledgements, is_lite
 from trimq.broker.pop.acknowledgements import Acknowledgements
-from trimq.broker.pop.orderly import Changed
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.pop.order.orderly import Changed
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import (
     ChangeInvisibleTimeRequestHeader,

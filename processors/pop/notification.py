@@ -5,10 +5,10 @@ from functools import partial
 
 from trimq.base.clock import Clock
 from trimq.broker.lite.notification import LiteNotification
-from trimq.broker.pop.checks import PopChecks, Wanted
-from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
 from trimq.broker.pop.peek import Peek
-from trimq.broker.pop.selection import DRAWN_FROM
+from trimq.broker.pop.reading.checks import PopChecks, Wanted
+from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.reading.selection import DRAWN_FROM
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader
 from trimq.codec.names import REMARK_LEFT

@@ -3,9 +3,9 @@
 import random
 from functools import partial
 
-from trimq.broker.pop.checks import PopChecks
 from trimq.broker.pop.peek import Peek, PeekResult
-from trimq.broker.pop.selection import DRAWN_FROM
+from trimq.broker.pop.reading.checks import PopChecks
+from trimq.broker.pop.reading.selection import DRAWN_FROM
 from trimq.broker.records import load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -1,7 +1,7 @@
 """POLLING_INFO (200055): how many pops wait for a queue's messages, or for those of all queues (-1)."""
 
-from trimq.broker.pop.checks import PopChecks
-from trimq.broker.pop.long_polling import PopLongPolling
+from trimq.broker.pop.reading.checks import PopChecks
+from trimq.broker.pop.reading.long_polling import PopLongPolling
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader
 from trimq.codec.names import REMARK_LEFT

@@ -5,8 +5,8 @@ from functools import partial
 import trio
 
 from trimq.broker.pop.popping import LookedAt, Popping
-from trimq.broker.pop.result import PopResult
-from trimq.broker.produce.receive_end import write_receive
+from trimq.broker.pop.reading.result import PopResult
+from trimq.broker.produce.puts.receive_end import write_receive
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.fast_pop import PopHeader, decode_pop, encode_pop_response
 from trimq.codec.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader

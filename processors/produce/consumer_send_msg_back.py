@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from trimq.broker.produce.outcomes import Refused
-from trimq.broker.produce.send_back import Retry, SendingBack, message_missing
+from trimq.broker.produce.puts.outcomes import Refused
+from trimq.broker.produce.returns.send_back import Retry, SendingBack, message_missing
 from trimq.broker.records import ColdRecord, NoRecord, check_sound, fetch_record, record_in_memory
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader

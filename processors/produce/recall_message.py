@@ -1,7 +1,7 @@
 """RECALL_MESSAGE (370): a producer takes a timer message back, by the handle of its send's answer."""
 
-from trimq.broker.produce.outcomes import Refused
-from trimq.broker.produce.recalling import Recalling
+from trimq.broker.produce.puts.outcomes import Refused
+from trimq.broker.produce.returns.recalling import Recalling
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.messages import RecallMessageRequestHeader, RecallMessageResponseHeader
 from trimq.codec.names import REMARK_LEFT

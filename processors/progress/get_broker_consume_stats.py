@@ -1,7 +1,7 @@
 """GET_BROKER_CONSUME_STATS: how far behind every group of this broker is, topic by topic."""
 
 from trimq.broker.consume.backlog import Backlog
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.identity import BrokerIdentity
 from trimq.codec.codes import RequestCode

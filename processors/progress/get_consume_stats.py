@@ -3,8 +3,8 @@
 import logging
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.stats.broker_stats import BrokerStats
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics

@@ -2,7 +2,7 @@
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.locks import MessageQueue

@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import QueryCorrectionOffsetHeader
 from trimq.codec.java.rows import object_steps

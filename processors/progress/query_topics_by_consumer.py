@@ -1,6 +1,6 @@
 """QUERY_TOPICS_BY_CONSUMER: the topics that a group has offsets in."""
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.identity import BrokerIdentity
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.topics import TopicList

@@ -10,7 +10,7 @@ import logging
 
 import trio
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response

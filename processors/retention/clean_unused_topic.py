@@ -6,7 +6,7 @@ begin at 0, and its first messages would be passed over.
 
 import logging
 
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.steps import Pace, in_steps
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode

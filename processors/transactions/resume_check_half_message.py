@@ -1,6 +1,6 @@
 """RESUME_CHECK_HALF_MESSAGE (323): a half message that was given up is taken up again."""
 
-from trimq.broker.produce.puts import put_answer
+from trimq.broker.produce.puts.rules import put_answer
 from trimq.broker.records import NoRecord, fetch_record
 from trimq.broker.transactions.resuming import Resuming, not_readable
 from trimq.codec.codes import RequestCode

@@ -8,8 +8,9 @@ from typing import Final
 
 from trimq.spark.errors import WrongOption
 from trimq.spark.offsets.snapshot.cluster import ClusterSource
-from trimq.spark.options.parsing import CONNECTION, Connection, connection_of
+from trimq.spark.options.parsing import CONNECTION, connection_of
 from trimq.spark.options.texts import Options
+from trimq.spark.options.values import Connection
 
 OFFSETS: Final = (
     *CONNECTION,

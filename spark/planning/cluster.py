@@ -13,8 +13,8 @@ from trimq.codec.bodies.heartbeat import CheckClientRequestBody, SubscriptionDat
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_topic
-from trimq.spark.options.parsing import Connection, Expression, ReadOptions
 from trimq.spark.options.positions import QueueKey
+from trimq.spark.options.values import Connection, Expression, ReadOptions
 from trimq.spark.planning.queue_discovery import QueueDiscovery
 from trimq.spark.planning.routes import NoNameServer, Routes
 from trimq.spark.planning.server_requests import Question, ServerRequests, answered

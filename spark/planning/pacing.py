@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from trimq.spark.options.parsing import Triggers
+from trimq.spark.options.values import Triggers
 
 
 class Pacing:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options.parsing import ReadOptions
 from trimq.spark.options.positions import EARLIEST, Offsets, Position, QueueKey, Times
+from trimq.spark.options.values import ReadOptions
 from trimq.spark.planning.cluster import Cluster
 from trimq.spark.planning.searching import ends, search
 from trimq.spark.queues import QueueEnds

@@ -18,7 +18,7 @@ from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import PeerGone, TransportError
-from trimq.spark.options.parsing import Connection
+from trimq.spark.options.values import Connection
 
 # Questions under way on one connection: few enough that all of them fit into the socket's buffer,
 # since a server that waits for us to take its answers takes no questions.

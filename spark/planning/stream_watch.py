@@ -16,8 +16,8 @@ from typing import Final, TypeVar
 
 from trimq.admin.errors import Refused
 from trimq.remoting.errors import TransportError
-from trimq.spark.options.parsing import ReadOptions
 from trimq.spark.options.positions import QueueKey
+from trimq.spark.options.values import ReadOptions
 from trimq.spark.planning.cluster import Cluster
 from trimq.spark.planning.resolving import assigned, named
 from trimq.spark.planning.views import View

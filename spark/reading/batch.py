@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from trimq.spark.errors import sentences
-from trimq.spark.options.parsing import ReadOptions
+from trimq.spark.options.values import ReadOptions
 from trimq.spark.parts import RangesPartition
 from trimq.spark.planning.cluster import Cluster, planned
 from trimq.spark.planning.grouping import group

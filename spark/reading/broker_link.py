@@ -18,7 +18,7 @@ from trimq.codec.names import MASTER_ID
 from trimq.codec.versions import version_number
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
-from trimq.spark.options.parsing import Connection
+from trimq.spark.options.values import Connection
 from trimq.spark.reading import kept_connections
 from trimq.spark.reading.outages import Away, Patience
 

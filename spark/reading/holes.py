@@ -21,7 +21,7 @@ from trimq.admin.errors import AdminError
 from trimq.codec.codes import RequestCode
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.options.parsing import Pulls
+from trimq.spark.options.values import Pulls
 from trimq.spark.queues import Range
 from trimq.spark.reading.broker_link import BrokerLink
 from trimq.spark.reading.outages import is_outage, lost

@@ -14,7 +14,7 @@ from typing import Final
 
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.tls.contexts import ClientTls
-from trimq.spark.options.parsing import Connection
+from trimq.spark.options.values import Connection
 
 # Seconds that a connection may stay idle. Brokers hang up after 120.
 IDLE: Final = 60.0

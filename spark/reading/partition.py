@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from trimq.spark.options.parsing import ReadOptions
+from trimq.spark.options.values import ReadOptions
 from trimq.spark.queues import Range
 from trimq.spark.reading.broker_link import BrokerLink
 from trimq.spark.reading.holes import Holes, first_offset

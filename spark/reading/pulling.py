@@ -27,7 +27,7 @@ from trimq.codec.headers.pull import PullMessageRequestHeader, PullMessageRespon
 from trimq.codec.records.fields import size_at
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.options.parsing import Pulls
+from trimq.spark.options.values import Pulls
 from trimq.spark.queues import Range
 from trimq.spark.reading.broker_link import BrokerLink
 from trimq.spark.reading.outages import Away, is_outage

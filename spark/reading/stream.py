@@ -24,8 +24,8 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.options.parsing import ReadOptions
 from trimq.spark.options.positions import Offsets, QueueKey, read_offsets, write_offsets
+from trimq.spark.options.values import ReadOptions
 from trimq.spark.parts import RangesPartition
 from trimq.spark.planning.grouping import group
 from trimq.spark.planning.limits import share

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from trimq.spark.errors import SparkSourceError, WrongOption, sentences
-from trimq.spark.options.parsing import WriteOptions
+from trimq.spark.options.values import WriteOptions
 from trimq.spark.writing.messages import check_columns, keys_of, rows, to_message
 from trimq.spark.writing.outcomes import Written, conclude
 from trimq.spark.writing.sending import MessageIds, Sender

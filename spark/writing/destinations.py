@@ -11,7 +11,7 @@ from trimq.codec.flags import Perm
 from trimq.codec.names import MASTER_ID
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.options.parsing import Connection
+from trimq.spark.options.values import Connection
 from trimq.spark.planning.routes import NoNameServer
 from trimq.spark.reading.outages import Away, patiently
 

@@ -32,7 +32,7 @@ from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.property_keys import KEYS
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
-from trimq.spark.options.parsing import WriteOptions
+from trimq.spark.options.values import WriteOptions
 from trimq.spark.reading.outages import Away, is_outage, patiently
 from trimq.spark.writing.destinations import Destinations, NoDestination, Place
 from trimq.spark.writing.outcomes import Tally

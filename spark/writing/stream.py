@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from trimq.spark.errors import sentences
-from trimq.spark.options.parsing import WriteOptions
+from trimq.spark.options.values import WriteOptions
 from trimq.spark.writing.batch import send_all
 from trimq.spark.writing.messages import check_columns
 from trimq.spark.writing.outcomes import conclude

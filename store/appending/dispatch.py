@@ -18,7 +18,7 @@ from typing import Final
 
 from trimq.store.messages.failures import Failures
 from trimq.store.messages.message import Dispatched
-from trimq.store.queues.lmq_queue import LightQueue
+from trimq.store.queues.light.queue import LightQueue
 from trimq.store.queues.queue import Queue
 from trimq.store.queues.queues import Queues
 
@@ -87,7 +87,7 @@ class Dispatch:
         "_confirmed",
         "_flushed",
         "_listeners",
-        "_queues",
+        "_rounds",
         "_unseen",
         "_when_flushed",
         "_write_listeners",
@@ -98,7 +98,7 @@ class Dispatch:
     )
 
     def __init__(self, queues: Queues, *, when_flushed: bool = False) -> None:
-        self._queues = queues
+        self._rounds = queues.rounds
         self._when_flushed = when_flushed
         # How far the disk has it, and a term's slaves; NO_BOUND where that does not matter.
         self._flushed = 0 if when_flushed else NO_BOUND
@@ -232,7 +232,7 @@ class Dispatch:
                 end += 1
             if queue is not None:
                 queue.append(records, start, end)
-                self._queues.appended(queue)
+                self._rounds.appended(queue)
             start = end
 
     def _append_and_enter(
@@ -244,11 +244,11 @@ class Dispatch:
             queue = queues[index]
             if queue is not None:
                 queue.append(records, index, index + 1)
-                self._queues.appended(queue)
+                self._rounds.appended(queue)
             if next_entered < len(entered) and entered[next_entered][0] is record:
                 for light in entered[next_entered][1]:
                     light.append(records, index, index + 1)
-                    self._queues.appended(light)
+                    self._rounds.appended(light)
                 next_entered += 1
 
     def _append_at_once(self, records: list[Dispatched], queues: list[Queue | None]) -> None:
@@ -256,5 +256,5 @@ class Dispatch:
         for index, queue in enumerate(queues):
             if queue is not None and queue.at_once:
                 queue.append(records, index, index + 1)
-                self._queues.appended(queue)
+                self._rounds.appended(queue)
                 queues[index] = None

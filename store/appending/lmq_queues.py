@@ -31,7 +31,7 @@ from trimq.store.errors import (
     TooManyLightQueues,
 )
 from trimq.store.messages.message import Message
-from trimq.store.queues.lmq_queue import LightQueue
+from trimq.store.queues.light.queue import LightQueue
 from trimq.store.queues.queue import Queue
 from trimq.store.queues.queues import Queues
 

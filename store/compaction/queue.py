@@ -20,7 +20,7 @@ from trimq.codec.records.property_part import properties_in
 from trimq.store.compaction.pair import Kept, Pair, Sizes
 from trimq.store.disk.files import remove, rename, sync_directory
 from trimq.store.errors import StoreError
-from trimq.store.queues.pull import PullLimits, ReadResult, ReadStatus
+from trimq.store.queues.reading.pull import PullLimits, ReadResult, ReadStatus
 
 REWRITTEN: Final = "compacting"
 # In the folder of rewritten log files once all files are there: which come, and which go.

@@ -34,7 +34,7 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.whole_records import LogScanner
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
-from trimq.store.queues.time_search import store_timestamp
+from trimq.store.queues.plain.time_search import store_timestamp
 
 # Entries are written to the files when there are more bytes of them than this.
 LARGEST_TAIL: Final = 4 * 1024 * 1024

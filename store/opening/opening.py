@@ -13,7 +13,8 @@ from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
-from trimq.store.opening.recovery import Recovery, RecoveryReport
+from trimq.store.opening.recovery import Recovery
+from trimq.store.opening.report import RecoveryReport
 from trimq.store.queues.queues import Queues
 from trimq.store.upkeep.checkpoint_file import raise_index_timestamp
 from trimq.store.upkeep.write_behind import WriteBehind

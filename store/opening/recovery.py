@@ -3,7 +3,7 @@
 The checkpoint names a record whose queue entry, and every one before, is on disk. From there on
 the log is scanned, so the work grows with what came after, not with the store. After a clean stop
 that is next to nothing. After a crash entries of later records are believed only when they equal
-what the scan finds; the others are rewritten or dropped (`store/queues/bounds.py`).
+what the scan finds; the others are rewritten or dropped (`store/queues/files/bounds.py`).
 
 A queue that turns out to be further behind than the checkpoint says is rebuilt in a second
 scan that starts at its last entry. Without any consume queue, or with a checkpoint that names no
@@ -27,8 +27,9 @@ from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.lmq_entries import light_entries
+from trimq.store.opening.report import RecoveryReport
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.light.entries import light_entries
 from trimq.store.queues.queue import FoundEntries
 from trimq.store.queues.queues import Queues
 from trimq.store.queues.runs import OddRuns, length
@@ -37,52 +38,6 @@ log: Final = logging.getLogger("trimq.store")
 
 # Entries collected before they are added to their queues: about 100 MB of memory.
 COLLECTED: Final = 2_000_000
-
-
-class RecoveryReport:
-    """What opening the store found and did."""
-
-    __slots__ = (
-        "clean",
-        "confirmed",
-        "cut",
-        "dropped",
-        "end",
-        "entries",
-        "last_record",
-        "last_timestamp",
-        "records",
-        "start",
-    )
-
-    def __init__(self, clean: bool) -> None:
-        self.clean = clean
-        """The store had been closed in order."""
-        self.cut = False
-        """The log ends before the checkpoint says it did: somebody shortened it."""
-        self.confirmed = 0
-        """What a term's slaves had, by the checkpoint, if it lies in the log; otherwise the log's begin or end."""
-        self.dropped = 0
-        """Bytes behind the log's end that were no whole record, or lay behind something torn."""
-        self.start = 0
-        """Physical offset where the scan began."""
-        self.end = 0
-        """Physical offset where the log ends."""
-        self.records = 0
-        """Records scanned."""
-        self.entries = 0
-        """Consume-queue entries compared or written anew."""
-        self.last_record = -1
-        """Physical offset of the last record, -1 when none was scanned."""
-        self.last_timestamp = 0
-        """Its store timestamp."""
-
-    def __repr__(self) -> str:
-        how = "clean" if self.clean else "aborted"
-        return (
-            f"RecoveryReport({how}, {self.start}..{self.end}, {self.records} records, "
-            f"{self.entries} entries)"
-        )
 
 
 class Recovery:

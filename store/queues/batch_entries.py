@@ -16,8 +16,8 @@ from trimq.codec.entries.batch_queue import (
     parse_batch_entries,
 )
 from trimq.store.errors import StoreError
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.rows import QueueFiles
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.files.rows import QueueFiles
 
 
 class BatchEntries:

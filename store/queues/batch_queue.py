@@ -25,10 +25,10 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.inner_batch import count_of, stored_count, with_base
 from trimq.store.messages.message import Dispatched, Message
 from trimq.store.queues.batch_entries import BatchEntries, leading_entries
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.pull import Pull, ReadStatus
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.files.rows import QueueFiles
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
-from trimq.store.queues.rows import QueueFiles
+from trimq.store.queues.reading.pull import Pull, ReadStatus
 
 SETTING: Final = "mapperFileSizeBatchConsumeQueue"
 # Entries read at once with a filter; without one, as many as messages are asked for.

@@ -7,7 +7,7 @@ from typing import Final
 from trimq.store.config import StoreConfig
 from trimq.store.disk.files import OpenFiles
 from trimq.store.queues.batch_queue import BatchConsumeQueueKind
-from trimq.store.queues.extended_queue import BitMaps, ExtendedConsumeQueueKind
+from trimq.store.queues.plain.extended_queue import BitMaps, ExtendedConsumeQueueKind
 from trimq.store.queues.queue import QueueKind
 
 # Of a topic that says nothing.

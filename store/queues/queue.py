@@ -28,12 +28,12 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Effect
 from trimq.store.messages.message import Dispatched, Message
 from trimq.store.messages.tag_matching import matches
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.loading import bytes_at, valid_entries
-from trimq.store.queues.pull import Pull
-from trimq.store.queues.removal import Removal
-from trimq.store.queues.rows import QueueFiles
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.files.loading import bytes_at, valid_entries
+from trimq.store.queues.files.removal import Removal
+from trimq.store.queues.files.rows import QueueFiles
+from trimq.store.queues.files.writing import Writing
+from trimq.store.queues.reading.pull import Pull
 
 
 class FoundEntries:

@@ -1,8 +1,7 @@
-"""All queues of the store, of every kind: found on disk lazily, written behind in batches.
+"""All queues of the store, of every kind: found on disk lazily, written behind (`rounds`), and taken out.
 
 A queue's files are examined when the queue is first used, so that a store with tens of thousands of
-queues opens at once. Writing behind goes in rounds: when a round is over, everything dispatched
-before it began is in the files; a checkpoint states that and syncs what was written.
+queues opens at once.
 
 The broker knows from its topic table which topics have queues of another kind than the plain one;
 what is found on disk counts too. A topic's kind never changes, but a topic may be deleted and
@@ -22,17 +21,15 @@ from trimq.store.config import StoreConfig
 from trimq.store.disk.files import OpenFiles
 from trimq.store.errors import StoreError
 from trimq.store.messages.effects import Effect
-from trimq.store.queues.bounds import Believed
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.files.loading import unreadable_is_damage
+from trimq.store.queues.files.removal import Leaving, Removal
 from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
-from trimq.store.queues.lmq_names import LightNames
-from trimq.store.queues.lmq_queue import light_kind
-from trimq.store.queues.loading import unreadable_is_damage
+from trimq.store.queues.light.names import LightNames
+from trimq.store.queues.light.queue import light_kind
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
-from trimq.store.queues.removal import Leaving, Removal
-from trimq.store.queues.writing import Writing
+from trimq.store.queues.rounds import WriteRounds
 
-# With more of them, a descriptor is opened for each write (`open_files`).
-_MANY_QUEUES: Final = 1024
 # So many queues of a topic are deleted in one step.
 _FEW_QUEUES: Final = 16
 # Folders that a thread removes for a topic between two steps.
@@ -43,28 +40,24 @@ class Queues:
     __slots__ = (
         "_at_once",
         "_bounds",
-        "_buffer_bytes",
         "_compacted",
-        "_dirty",
         "_effects",
         "_kinds",
         "_leaving",
         "_light_kind",
         "_open_files",
         "_plain",
-        "_round",
         "_special",
-        "_taken",
         "_topics",
         "_unchecked",
         "_unlisted",
-        "_writing",
         "bit_maps",
         "light",
+        "rounds",
     )
 
     def __init__(self, config: StoreConfig, open_files: OpenFiles) -> None:
-        self._buffer_bytes = config.queue_buffer_bytes
+        self.rounds = WriteRounds(config.queue_buffer_bytes)
         self._compacted = str(config.root / "compaction" / "compactionLog")
         self._open_files = open_files
         self._kinds = kinds_of(config, open_files)
@@ -84,11 +77,6 @@ class Queues:
         # Topics that have a folder and whose queues nobody has used yet.
         self._unlisted: set[str] = set()
         self._leaving = Leaving(open_files.unsynced)
-        self._dirty: list[Queue] = []
-        self._round: list[Queue] = []
-        # Of the round, what a thread writes, perhaps, and the queues that it is of.
-        self._writing: Writing | None = None
-        self._taken: list[Queue] = []
         self._bounds = Believed()
         self._unchecked: list[str] = []
 
@@ -138,9 +126,7 @@ class Queues:
         self._unchecked = []
         self._special = {}
         self.light = LightNames()
-        self.stop()
-        self._dirty = []
-        self._round = []
+        self.rounds.forget_all()
         return declared
 
     # --- finding
@@ -294,7 +280,7 @@ class Queues:
                 continue
             count += queue.restore(entries, self._bounds, complete)
             if queue.unwritten_bytes:
-                self.appended(queue)
+                self.rounds.appended(queue)
         return count, behind
 
     def check_some(self, limit: int) -> bool:
@@ -308,70 +294,6 @@ class Queues:
             if topic in self._unlisted:
                 limit -= max(len(self._load_topic(topic)), 1)
         return not self._unchecked
-
-    # --- writing behind
-
-    def appended(self, queue: Queue) -> None:
-        """Call after every append: it remembers the queue for the next round."""
-        if not queue.dirty:
-            queue.dirty = True
-            self._dirty.append(queue)
-        elif queue.unwritten_bytes >= self._buffer_bytes:
-            try:
-                queue.write_out()
-            except OSError:
-                # The message itself is stored. The queue keeps its turn in `take_some`, which
-                # tries again and reports.
-                return
-
-    @property
-    def many_are_dirty(self) -> bool:
-        """Whether thousands have entries for the next round."""
-        return len(self._dirty) > _MANY_QUEUES
-
-    @property
-    def clean(self) -> bool:
-        """Whether every entry is in the files."""
-        return not self._dirty and self.round_over
-
-    @property
-    def round_over(self) -> bool:
-        return not self._round and not self._taken
-
-    def begin_round(self) -> None:
-        """From now on: write the queues that have entries at this moment."""
-        self._round += self._dirty
-        self._dirty = []
-
-    def take_some(self, count: int) -> Writing:
-        """Of the round, the entries of so many queues as they are now. `settle` it before anything else is taken."""
-        self._writing = Writing()
-        self._taken = self._round[-count:]
-        del self._round[-count:]
-        for queue in self._taken:
-            queue.begin_writing(self._writing)
-        return self._writing
-
-    def settle(self, writing: Writing) -> None:
-        """It has run, whatever became of it: what is not in the files stays in the round."""
-        if self._writing is not writing:
-            # The queues were forgotten meanwhile.
-            return
-        self._writing = None
-        for queue in self._taken:
-            if not queue.end_writing():
-                self._round.append(queue)
-            elif queue.unwritten_bytes:
-                self._dirty.append(queue)
-            else:
-                queue.dirty = False
-        self._taken = []
-
-    def stop(self) -> None:
-        """What was taken is written, or will not be before it is taken again."""
-        if self._writing is not None:
-            self._writing.stop()
-            self.settle(self._writing)
 
     # --- deleting
 

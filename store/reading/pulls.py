@@ -19,9 +19,9 @@ from trimq.store.config import StoreConfig
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.held_read import HeldRead
 from trimq.store.messages.filter import MessageFilter
-from trimq.store.queues.filtering import FilterSteps
-from trimq.store.queues.pull import Pull, PullLimits, ReadResult, ReadStatus
 from trimq.store.queues.queue import Queue
+from trimq.store.queues.reading.filtering import FilterSteps
+from trimq.store.queues.reading.pull import Pull, PullLimits, ReadResult, ReadStatus
 
 __all__ = ["MAX_PULL_BYTES", "QueueReader", "ReadResult", "ReadStatus", "Scan"]
 

@@ -25,9 +25,9 @@ from trimq.store.messages.effects import Effect
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
-from trimq.store.queues.pull import PullLimits
+from trimq.store.queues.plain.time_search import store_timestamp
 from trimq.store.queues.queues import Queues
-from trimq.store.queues.time_search import store_timestamp
+from trimq.store.queues.reading.pull import PullLimits
 from trimq.store.reading.loading import Buffer, join_now, load_now, view_now
 from trimq.store.reading.pulls import MAX_PULL_BYTES, QueueReader, ReadResult, Scan
 from trimq.store.reading.replaying import replay

@@ -26,9 +26,9 @@ from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.queues.batch_queue import BatchConsumeQueue
-from trimq.store.queues.consume_queue import ConsumeQueue
-from trimq.store.queues.lmq_entries import light_entries
-from trimq.store.queues.lmq_queue import LightQueue
+from trimq.store.queues.light.entries import light_entries
+from trimq.store.queues.light.queue import LightQueue
+from trimq.store.queues.plain.consume_queue import ConsumeQueue
 from trimq.store.queues.queue import FoundEntries, Queue
 from trimq.store.queues.queues import Queues
 from trimq.store.queues.runs import OddRuns, length
@@ -214,7 +214,7 @@ class CopiedLog:
         if queue.follows(records[start]):
             queue.append(records, start, end)
             queue.next_offset = queue.max_offset
-            self._queues.appended(queue)
+            self._queues.rounds.appended(queue)
         else:
             self._restore(queue, records[start:end])
 

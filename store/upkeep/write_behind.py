@@ -14,8 +14,8 @@ from trimq.store.appending.dispatch import Dispatch
 from trimq.store.disk.files import Unsynced
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
+from trimq.store.queues.files.writing import Writing
 from trimq.store.queues.queues import Queues
-from trimq.store.queues.writing import Writing
 from trimq.store.upkeep.checkpoint_file import load_checkpoint, save_checkpoint
 from trimq.store.upkeep.checkpointing import Checkpointing
 
@@ -91,13 +91,13 @@ class WriteBehind:
         if not self._is_in_round:
             self._is_in_round = True
             self._round_ends_at = (dispatch.last_offset, dispatch.last_timestamp)
-            self._queues.begin_round()
-        return self._queues.take_some(QUEUES_AT_ONCE)
+            self._queues.rounds.begin()
+        return self._queues.rounds.take_some(QUEUES_AT_ONCE)
 
     def settle(self, writing: Writing) -> bool:
         """It has run, whatever became of it. True when more is waiting; else what the round had is vouched for."""
-        self._queues.settle(writing)
-        if self._is_preparing or not self._queues.round_over:
+        self._queues.rounds.settle(writing)
+        if self._is_preparing or not self._queues.rounds.is_over:
             return True
         self._is_in_round = False
         self._derived = self._round_ends_at
@@ -105,7 +105,7 @@ class WriteBehind:
 
     def stop(self) -> None:
         """No thread writes any more of what was taken."""
-        self._queues.stop()
+        self._queues.rounds.stop()
 
     def plan_checkpoint(self, confirmed: int) -> Checkpointing:
         """`confirmed`: what the checkpoint is to say that a term's slaves have (CommitLog.setConfirmOffset)."""

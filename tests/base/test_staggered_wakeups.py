@@ -9,7 +9,7 @@ from trimq.base.staggered_wakeups import StaggeredWakeups
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.gate_waits import Gates
-from trimq.broker.pop.long_polling import PopLongPolling
+from trimq.broker.pop.reading.long_polling import PopLongPolling
 
 MANY = 500
 HELD = 15.0

@@ -12,8 +12,8 @@ from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.broker.steps import BYTES_PER_STEP
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import JSON, RemotingCommand, encode_command
@@ -41,20 +41,20 @@ STAGERS = {
     "timers/copy_writer.py": "timers, timers due at once, timers that roll",
     "transactions/checking.py": "halves asked about, put back, given up",
     "transactions/ending.py": "commits",
-    "produce/send_back.py": "messages sent back",
+    "produce/returns/send_back.py": "messages sent back",
     "transactions/recovery.py": "ops alone, at a start",
     "transactions/late_commits.py": "one commit of what was given up, alone",
     "transactions/resuming.py": "one half taken up again, alone",
-    "produce/staging.py": "what a request brings",
-    "produce/sending.py": "what a request brings",
-    "produce/batches.py": "what a request brings",
-    "produce/replying.py": "what a request brings",
-    "produce/recalling.py": "what a request brings",
-    "produce/receive_end.py": "what a receive has staged",
-    "produce/timer_puts.py": "the timers' way",
+    "produce/puts/staging.py": "what a request brings",
+    "produce/sends/sending.py": "what a request brings",
+    "produce/sends/batches.py": "what a request brings",
+    "produce/returns/replying.py": "what a request brings",
+    "produce/returns/recalling.py": "what a request brings",
+    "produce/puts/receive_end.py": "what a receive has staged",
+    "produce/puts/timer_copies.py": "the timers' way",
     "elastic/log.py": "short records of its own",
-    "pop/checkpoints.py": "short records of its own",
-    "pop/revive_retry.py": "its own tests",
+    "pop/checkpoints/notes.py": "short records of its own",
+    "pop/revive/retry.py": "its own tests",
 }
 
 

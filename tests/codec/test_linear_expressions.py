@@ -9,7 +9,7 @@ import pytest
 
 from tests.codec.backtracking import Counting
 from trimq.broker.filters import consumer_filters
-from trimq.broker.pop import order_blocks
+from trimq.broker.pop.order import blocks
 from trimq.broker.topics import names
 from trimq.codec.frames import json_head
 from trimq.codec.java import json_scan, properties
@@ -88,7 +88,7 @@ WHOLE = {
     "delay_levels._WORD",
 }
 MODULES: list[Any] = [
-    *(consumer_filters, order_blocks, names, json_head, json_scan, properties, recall_handle),
+    *(consumer_filters, blocks, names, json_head, json_scan, properties, recall_handle),
     *(values, get_all_consumer_offset, delay_levels),
 ]
 EXPRESSIONS = [

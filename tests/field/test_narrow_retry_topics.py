@@ -17,7 +17,7 @@ from tests.broker.produce.conftest import Producing, block
 from tests.processors.conftest import Broker
 from trimq.broker.config import BrokerConfig
 from trimq.broker.delivery.delays import DelayService
-from trimq.broker.produce.timer_puts import TimerPuts
+from trimq.broker.produce.puts.timer_copies import TimerPuts
 from trimq.broker.topics.queue_choice import existing_queue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.names import revive_topic

@@ -15,7 +15,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.errors import RemotingTimeout
-from trimq.spark.options.parsing import Connection
+from trimq.spark.options.values import Connection
 from trimq.spark.reading import kept_connections
 from trimq.spark.reading.broker_link import BrokerLink
 

@@ -10,9 +10,9 @@ import trimq
 from tests.hostile.requests import heartbeat, send_header
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client as BrokerClient
-from trimq.broker.groups.producers import Producers
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.clients.record import Client as BrokerClient
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import HeartbeatData, ProducerData
 from trimq.codec.bodies.locks import MessageQueue

@@ -210,8 +210,8 @@ async def test_one_that_fails_for_no_known_reason_is_given_up(
 
 async def test_memory_has_a_bound(victim: Victim, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are due in an hour, and what is due now comes all the same; in an hour they come, too."""
-    monkeypatch.setattr("trimq.broker.pop.revive._MOST_OPEN", 800)
-    monkeypatch.setattr("trimq.broker.pop.revive._LEAST_OPEN", 100)
+    monkeypatch.setattr("trimq.broker.pop.revive.service._MOST_OPEN", 800)
+    monkeypatch.setattr("trimq.broker.pop.revive.service._LEAST_OPEN", 100)
     count = 1000
     now = victim.broker.clock.millis()
     victim.put(b"0")

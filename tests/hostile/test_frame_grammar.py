@@ -98,5 +98,5 @@ def assert_alive(servers: Servers, where: str) -> None:
 def assert_table_sizes(servers: Servers) -> None:
     """What strangers name is bounded by settings."""
     common = servers.broker.common
-    assert len(common.topics.table.all()) <= 2100
-    assert len(common.groups.all()) <= 2100
+    assert len(common.messaging.topics.table.all()) <= 2100
+    assert len(common.readers.groups.all()) <= 2100

@@ -116,7 +116,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wide]:
 
 def _fill_broker(servers: Servers) -> None:
     common = servers.broker.common
-    topics, groups = common.topics.table, common.groups
+    topics, groups = common.messaging.topics.table, common.readers.groups
     topics._table["Wide"] = TopicConfig(
         topic_name="Wide", read_queue_nums=QUEUES, write_queue_nums=QUEUES
     )
@@ -125,7 +125,7 @@ def _fill_broker(servers: Servers) -> None:
         groups._table[f"g{number}"] = SubscriptionGroupConfig(group_name=f"g{number}")
     groups._table["g"] = SubscriptionGroupConfig(group_name="g")
     for queue_id in range(QUEUES):
-        common.offsets._commit("test", "g", "Wide", queue_id, 0)
+        common.readers.offsets.move("test", "g", "Wide", queue_id, 0)
 
 
 def test_every_long_answer_is_here(wide: Wide) -> None:

@@ -12,7 +12,7 @@ from tests.broker.produce.conftest import Producing, block, header_of
 from tests.processors.conftest import Broker
 from trimq.broker.config import BrokerConfig
 from trimq.broker.delivery.delays import _delivered
-from trimq.broker.produce.timer_puts import TimerPuts
+from trimq.broker.produce.puts.timer_copies import TimerPuts
 from trimq.broker.transactions.half_copies import BadHalf, HalfSays, committed
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.messages import RecallMessageRequestHeader

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import trimq
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.services import background as services
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.namesrv.routes import RouteTable

@@ -28,7 +28,7 @@ from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import Broker, build_broker
 from trimq.wiring.context import Context
 from trimq.wiring.namesrv import build_namesrv
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 SETTINGS = {
     "mappedFileSizeCommitLog": "67108864",

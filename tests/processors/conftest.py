@@ -18,10 +18,11 @@ from trimq.remoting.contract import Peer, RemotingError, Request
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
-from trimq.wiring.broker import broker_parts, common_to_parts
+from trimq.wiring.broker import broker_parts
+from trimq.wiring.common import common_to_parts
 from trimq.wiring.context import Context
 from trimq.wiring.part import Parts
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000
@@ -86,17 +87,21 @@ class Broker:
         common = common_to_parts(context, NameServers(), self.others)
         self.parts = Parts(broker_parts(context, common))
         self.parts.listen_to(self.store)
-        self.topics, self.static = common.topics.table, common.topics.static
-        self.groups = common.groups
-        self.consumers = common.clients.consumers
-        self.producers, self.locks = common.clients.producers, common.clients.locks
-        self.filters = common.filters
-        self.offsets = common.offsets
-        self.lite, self.modes, self.in_flight = common.lite, common.modes, common.in_flight
-        self.arrivals = common.arrivals
-        self.elastic = common.elastic
-        self.traffic, self.stats = common.figures.traffic, common.figures.stats
-        self.sending, self.back = common.sends.sending, common.sends.back
+        self.topics, self.static = common.messaging.topics.table, common.messaging.topics.static
+        self.groups = common.readers.groups
+        self.consumers = common.readers.clients.consumers
+        self.producers, self.locks = common.readers.clients.producers, common.readers.clients.locks
+        self.filters = common.features.filters
+        self.offsets = common.readers.offsets
+        self.lite, self.modes, self.in_flight = (
+            common.features.lite,
+            common.readers.modes,
+            common.features.in_flight,
+        )
+        self.arrivals = common.messaging.arrivals
+        self.elastic = common.features.elastic
+        self.traffic, self.stats = common.operation.figures.traffic, common.operation.figures.stats
+        self.sending, self.back = common.messaging.sends.sending, common.messaging.sends.back
         self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)
         self.peer.takes_views = True
 

@@ -59,7 +59,11 @@ def test_what_all_parts_need_has_all_played(file: str) -> None:
             {"clients-delayed", "store-aging", "replication"},
             {"reports"},
         ),
-        ("broker/pop/revive.py", {"clients", "store-turns", "proxy", "wire"}, {"spark", "java"}),
+        (
+            "broker/pop/revive/service.py",
+            {"clients", "store-turns", "proxy", "wire"},
+            {"spark", "java"},
+        ),
         ("broker/elastic/maps.py", {"elastic", "order", "wire"}, {"store", "spark", "installs"}),
         ("broker/lite/events.py", {"proxy", "store-turns", "wire"}, {"java", "spark"}),
         ("broker/transactions/ending.py", {"clients-delayed", "store-turns"}, {"java", "spark"}),
@@ -147,10 +151,14 @@ def test_files_of_tests_and_pages(file: str, played: set[str]) -> None:
 
 
 def test_each_part_is_told_why() -> None:
-    changed = ["broker/pop/revive.py", "compat_tests/scenarios/test_order.py", "docs/pop.md"]
+    changed = [
+        "broker/pop/revive/service.py",
+        "compat_tests/scenarios/test_order.py",
+        "docs/pop.md",
+    ]
     by_name = {one.part.name: one for one in choose(PARTS, changed, due=["installs", "order"])}
     assert list(by_name) == [part.name for part in PARTS]
-    assert by_name["wire"].why == "broker/pop/revive.py: watched"
+    assert by_name["wire"].why == "broker/pop/revive/service.py: watched"
     assert by_name["order"].why == "its own test compat_tests/scenarios/test_order.py"
     assert by_name["installs"] == Choice(by_name["installs"].part, True, DUE)
     assert by_name["reports"] == Choice(by_name["reports"].part, False, UNCHANGED)
@@ -213,7 +221,10 @@ def test_imports_are_found() -> None:
 def test_what_a_part_imports_has_it_played_whoever_watches() -> None:
     """Wrong builds, of which `filters` plays one, name much of the product."""
     assert "filters" not in watched.SUBJECTS["pop"].parts
-    assert chosen("broker/pop/revive.py")["filters"] == "broker/pop/revive.py: imported"
+    assert (
+        chosen("broker/pop/revive/service.py")["filters"]
+        == "broker/pop/revive/service.py: imported"
+    )
 
 
 @pytest.mark.parametrize("folder", ["broker/pop", "spark", "trimq/commands"])

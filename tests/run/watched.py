@@ -25,13 +25,13 @@ class Subject:
 SUBJECTS: Final[Mapping[str, Subject]] = {
     "timers": Subject(
         (
-            "broker/produce/recalling.py",
-            "broker/produce/timer_puts.py",
+            "broker/produce/returns/recalling.py",
+            "broker/produce/puts/timer_copies.py",
             "broker/timers",
             "processors/produce/recall_message.py",
             "processors/timers",
             "store/timers",
-            "trimq/wiring/parts/timers.py",
+            "trimq/wiring/parts/features/timers.py",
         ),
         # POP keeps its notes on the wheel. A put asks the rule of timers before it looks at a delay's level.
         (
@@ -41,21 +41,21 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     "transactions": Subject(
         (
-            "broker/produce/half_messages.py",
+            "broker/produce/sends/half_messages.py",
             "broker/transactions",
             "processors/_end_replies.py",
             "processors/transactions",
-            "trimq/wiring/parts/transactions.py",
+            "trimq/wiring/parts/features/transactions.py",
         ),
         # Traces of transactions are asked about, too.
         ("clients-asking", "clients-delayed", "proxy", "store", "store-turns", "wire"),
     ),
     "pop": Subject(
-        ("broker/pop", "processors/pop", "trimq/wiring/parts/pop.py"),
+        ("broker/pop", "processors/pop", "trimq/wiring/parts/features/pop.py"),
         ("clients", "mqadmin", "proxy", "store-turns", "wire"),
     ),
     "lite": Subject(
-        ("broker/lite", "processors/lite", "trimq/wiring/parts/lite.py"),
+        ("broker/lite", "processors/lite", "trimq/wiring/parts/features/lite.py"),
         # Lite topics are popped, and every pop's answer asks whether it is of one.
         ("clients", "mqadmin", "proxy", "store-turns", "wire"),
     ),
@@ -64,7 +64,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "broker/consume/elastic_pulls.py",
             "broker/elastic",
             "processors/elastic",
-            "trimq/wiring/parts/elastic.py",
+            "trimq/wiring/parts/features/elastic.py",
         ),
         # Puts, commits and pulls of other topics pass it: exact answers, order, clients, tools that reset offsets.
         ("clients", "cluster", "elastic", "mqadmin", "order", "wire"),
@@ -74,7 +74,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "broker/filters",
             "codec/sql",
             "processors/clients/check_client_config.py",
-            "trimq/wiring/parts/filters.py",
+            "trimq/wiring/parts/features/filters.py",
         ),
         (
             *("clients", "clients-asking", "elastic", "filters", "java", "mqadmin", "proxy"),
@@ -83,8 +83,8 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     "reply": Subject(
         (
-            "broker/produce/reply_pushes.py",
-            "broker/produce/replying.py",
+            "broker/produce/returns/reply_pushes.py",
+            "broker/produce/returns/replying.py",
             "processors/_reply_answers.py",
             "processors/produce/send_reply_message.py",
             "processors/produce/send_reply_message_v2.py",
@@ -92,7 +92,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ("clients-asking", "wire"),
     ),
     "compaction": Subject(
-        ("broker/compaction", "store/compaction", "trimq/wiring/parts/compaction.py"),
+        ("broker/compaction", "store/compaction", "trimq/wiring/parts/features/compaction.py"),
         # Topics say whether they are compacted.
         ("mqadmin", "store-aging", "wire"),
     ),
@@ -105,7 +105,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "processors/replication",
             "replication",
             "store/slave",
-            "trimq/wiring/parts/replication.py",
+            "trimq/wiring/parts/brokers/replication.py",
         ),
         # Old masters are in `cluster`. The others ask about slaves.
         ("cluster", "mqadmin", "replication", "replication-copies", "wire"),
@@ -168,6 +168,7 @@ EVERYWHERE: Final = (
     *(f"broker/{name}.py" for name in ("__init__", "config", "identity", "records", "steps")),
     *("broker/store_views.py", "broker/cluster", "broker/consume", "broker/delivery"),
     *("broker/stats", "broker/groups", "broker/foreign_store", "broker/produce", "broker/services"),
+    "broker/settings",
     *("broker/tables", "broker/topics"),
     "building",
     "codec",

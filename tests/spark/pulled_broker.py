@@ -14,7 +14,8 @@ from trimq.codec.bodies.static_topics import TopicConfigAndQueueMapping
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
 from trimq.codec.records.record import encode_record
-from trimq.spark.options.parsing import Connection, Expression, Pulls, ReadOptions, read_options
+from trimq.spark.options.parsing import read_options
+from trimq.spark.options.values import Connection, Expression, Pulls, ReadOptions
 from trimq.spark.queues import Range
 from trimq.spark.reading import kept_connections
 from trimq.spark.reading.partition import read_ranges

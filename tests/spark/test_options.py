@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options.parsing import Triggers, read_options, write_options
+from trimq.spark.options.parsing import read_options, write_options
 from trimq.spark.options.positions import Position
+from trimq.spark.options.values import Triggers
 from trimq.spark.planning.pacing import Pacing
 from trimq.spark.store.options import store_options
 

@@ -16,7 +16,7 @@ from tests.spark.pulled_broker import Answer, Broker, options, pull, serving
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.spark.errors import DataLost, SparkSourceError
-from trimq.spark.options.parsing import Connection
+from trimq.spark.options.values import Connection
 from trimq.spark.queues import Range
 from trimq.spark.reading import kept_connections, outages
 from trimq.spark.reading.partition import read_ranges

@@ -17,7 +17,7 @@ from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
 from trimq.codec.records.batch import BatchItem, split_batch
 from trimq.codec.records.properties import format_properties
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.options.parsing import Connection, WriteOptions
+from trimq.spark.options.values import Connection, WriteOptions
 from trimq.spark.reading import outages
 from trimq.spark.writing import sending
 from trimq.spark.writing.destinations import Destinations, NoDestination, Place

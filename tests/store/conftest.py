@@ -12,7 +12,7 @@ from trimq.codec.records.record import Record, parse_record
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
-from trimq.store.opening.recovery import RecoveryReport
+from trimq.store.opening.report import RecoveryReport
 
 
 class Clock:

@@ -24,10 +24,10 @@ from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
-from trimq.store.opening.recovery import RecoveryReport
+from trimq.store.opening.report import RecoveryReport
 from trimq.wiring.broker import Broker, build_broker
 from trimq.wiring.context import Context
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 log = logging.getLogger("trimq.server")
 
@@ -84,7 +84,7 @@ async def open_broker(
             try:
                 async with _serving(plan, broker, sockets, process) as metrics_addr:
                     yield RunningBroker(
-                        identity.address, metrics_addr, sockets.port, broker.common.siblings
+                        identity.address, metrics_addr, sockets.port, broker.common.brokers.siblings
                     )
             finally:
                 broker.parts.close()
@@ -144,7 +144,7 @@ async def _serving(
         await _listen(plan, broker, sockets, process, listeners)
         # Registered means findable: from here on clients come.
         await services.start(
-            process.supervisor.keep_started, "registration", broker.common.registration.run
+            process.supervisor.keep_started, "registration", broker.common.brokers.registration.run
         )
         await _say_who_is_missing(broker)
         # What is alive now lives as long as the process.
@@ -154,13 +154,13 @@ async def _serving(
         )
         yield metrics_addr
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
-            await broker.common.registration.leave()
+            await broker.common.brokers.registration.leave()
         listeners.cancel_scope.cancel()
 
 
 async def _say_who_is_missing(broker: Broker) -> None:
     """Ready means that clients find this broker: with a first NameServer, or after a few seconds with a warning."""
-    missing = await broker.common.registration.accepted()
+    missing = await broker.common.brokers.registration.accepted()
     if missing:
         log.warning(
             "clients of these NameServers do not find this broker yet; they are tried again twice a second: %s",
@@ -200,7 +200,7 @@ async def _listen(
     if plan.serves_slaves:
         # The main listener's: producers' replies wait for what slaves report.
         for sock in sockets.ha:
-            await nursery.start(broker.common.replication.master.serve, sock, pollers[0])
+            await nursery.start(broker.common.brokers.replication.master.serve, sock, pollers[0])
     else:
         # Nobody shall wait there.
         for sock in sockets.ha:

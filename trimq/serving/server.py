@@ -34,7 +34,7 @@ from trimq.settings.options import (
 )
 from trimq.settings.process import limits_of, resources_of
 from trimq.wiring.namesrv import Namesrv, build_namesrv
-from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.brokers.cluster import NameServers
 
 
 @dataclass(frozen=True, slots=True)

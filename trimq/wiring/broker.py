@@ -1,153 +1,35 @@
-"""A broker: what its parts share, the list of them, and the two ports that serve it."""
+"""A broker: the list of its parts, and the two ports that serve it."""
 
 from dataclasses import dataclass
 from functools import partial
 
-from trimq.broker.cluster.other_brokers import OtherBrokers
-from trimq.broker.cluster.registration import Registration
-from trimq.broker.cluster.routes import ClusterRoutes
-from trimq.broker.compaction.compaction import Compaction
-from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.subscriptions import PullSubscriptions
-from trimq.broker.delivery.delays import DelayService
-from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.request_modes import RequestModes
-from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.in_flight import InFlight
-from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.services.detached_work import DetachedWork
-from trimq.broker.services.siblings import Siblings
-from trimq.broker.tables.writer import TableWriter
-from trimq.broker.timers.service import WheelTimers
 from trimq.codec.codes import ResponseCode
-from trimq.remoting.contract import Awaited, Gate
+from trimq.remoting.contract import Awaited
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
-from trimq.settings.running import RunningSettings
 from trimq.wiring import effect_recovery
+from trimq.wiring.common import Common, common_to_parts
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part, Parts
-from trimq.wiring.parts import (
-    assignment,
-    clients,
-    cluster,
+from trimq.wiring.parts.brokers import cluster, replication, siblings
+from trimq.wiring.parts.brokers.cluster import NameServers
+from trimq.wiring.parts.brokers.replication import Followed
+from trimq.wiring.parts.consumers import assignment, clients, groups, offsets, progress
+from trimq.wiring.parts.features import (
     compaction,
-    consume,
     delays,
     elastic,
     filters,
-    groups,
     lite,
-    log,
-    messages,
-    offsets,
     pop,
-    produce,
-    progress,
-    replication,
-    requests,
-    retention,
-    settings,
-    siblings,
-    stats,
-    tables,
     timers,
-    topics,
     transactions,
 )
-from trimq.wiring.parts.clients import Clients
-from trimq.wiring.parts.cluster import NameServers
-from trimq.wiring.parts.elastic import Elastic
-from trimq.wiring.parts.lite import Lite
-from trimq.wiring.parts.produce import Sends
-from trimq.wiring.parts.replication import Followed, Replication
-from trimq.wiring.parts.requests import RequestCounters
-from trimq.wiring.parts.stats import Figures
-from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.parts.messaging import consume, messages, produce, topics
+from trimq.wiring.parts.operation import requests, settings, stats
+from trimq.wiring.parts.storage import log, retention, tables
 from trimq.wiring.unsupported import UNSUPPORTED
-
-
-@dataclass(frozen=True, slots=True)
-class Common:
-    """What more than one part uses. No part gets all of it: each gets what it needs."""
-
-    gate: Gate
-    requests: RequestCounters
-    tables: TableWriter
-    others: OtherBrokers
-    topics: TopicTables
-    registration: Registration
-    groups: SubscriptionGroups
-    clients: Clients
-    filters: SqlFilters
-    offsets: ConsumerOffsets
-    arrivals: Arrivals
-    elastic: Elastic
-    delays: DelayService
-    timers: WheelTimers | None
-    compaction: Compaction | None
-    figures: Figures
-    sends: Sends
-    order_blocks: OrderBlocks
-    in_flight: InFlight
-    replication: Replication
-    siblings: Siblings | None
-    modes: RequestModes
-    routes: ClusterRoutes
-    lite: Lite
-    detached: DetachedWork
-    settings: RunningSettings
-
-
-def common_to_parts(context: Context, name_servers: NameServers, others: OtherBrokers) -> Common:
-    of_topics = topics.topic_tables(context, others)
-    has_light = context.plan.store.enable_lmq
-    of_groups = SubscriptionGroups(context.config, context.directory, context.clock, has_light)
-    of_clients = clients.no_clients(context)
-    of_figures = stats.figures_of(context, of_topics.table)
-    of_timers = timers.wheel_timers(context)
-    offset = ConsumerOffsets(context.config, context.directory, context.clock, has_light)
-    arrivals = Arrivals(context.config.max_held_pulls)
-    of_elastic = elastic.elastic_topics(context, of_topics.table, offset, of_clients, arrivals)
-    routes = assignment.cluster_routes(context, name_servers)
-    registered = cluster.registration(context, name_servers, of_topics.table)
-    return Common(
-        gate=Gate(context.store.flushed_offset),
-        requests=RequestCounters(),
-        tables=TableWriter(),
-        others=others,
-        topics=of_topics,
-        registration=registered,
-        groups=of_groups,
-        clients=of_clients,
-        filters=filters.sql_filters(context, of_topics.table),
-        offsets=offset,
-        arrivals=arrivals,
-        elastic=of_elastic,
-        delays=delays.delay_service(context),
-        timers=of_timers,
-        compaction=compaction.compaction_of(context, of_topics.table),
-        figures=of_figures,
-        sends=produce.sends(
-            context,
-            of_topics,
-            of_groups,
-            of_clients,
-            of_figures.traffic,
-            of_timers,
-            of_elastic.maps,
-        ),
-        replication=replication.replication(context, others, registered),
-        siblings=siblings.siblings(context),
-        order_blocks=OrderBlocks(context.directory, of_topics.table, of_groups, context.clock),
-        in_flight=InFlight(context.store, context.clock),
-        modes=RequestModes(context.directory),
-        routes=routes,
-        lite=lite.lite_topics(context, of_topics.table, of_groups, offset, routes),
-        detached=DetachedWork(),
-        settings=settings.running_settings(context, of_topics.table),
-    )
 
 
 def broker_parts(context: Context, common: Common) -> list[Part]:
@@ -167,132 +49,102 @@ def broker_parts(context: Context, common: Common) -> list[Part]:
 
 def _who_and_where(context: Context, common: Common) -> list[Part]:
     """Topics, groups, clients, and how far groups have read."""
-    topic, group, offset = common.topics.table, common.groups, common.offsets
-    consumers = common.clients.consumers
+    readers, features, operation = common.readers, common.features, common.operation
+    topic, registration = common.messaging.topics.table, common.brokers.registration
+    group, offset, consumers = readers.groups, readers.offsets, readers.clients.consumers
+    of_elastic, ordered, of_lite = features.elastic, features.order_blocks, features.lite
+    figures, writer, detached = operation.figures, operation.tables, operation.detached
+    of_topics = topics.Holders(features.timers, ordered, of_lite.life)
+    of_groups = groups.Deleting(
+        [
+            ordered,
+            of_lite.batches,
+            of_lite.subscriptions,
+            of_lite.lags,
+            of_elastic.groups,
+            readers.modes,
+            features.in_flight,
+        ],
+        detached,
+    )
     return [
-        requests.part(common.requests),
-        tables.part(common.tables, common.registration),
-        log.part(context, common.gate),
-        topics.part(
-            context,
-            topic,
-            common.tables,
-            common.registration,
-            offset,
-            common.figures,
-            topics.Holders(common.timers, common.order_blocks, common.lite.life),
-            common.detached,
-        ),
-        groups.part(
-            context,
-            group,
-            common.tables,
-            topic,
-            offset,
-            common.figures,
-            groups.Deleting(
-                [
-                    common.order_blocks,
-                    common.lite.batches,
-                    common.lite.subscriptions,
-                    common.lite.lags,
-                    common.elastic.groups,
-                    common.modes,
-                    common.in_flight,
-                ],
-                common.detached,
-            ),
-            common.modes,
-        ),
+        requests.part(operation.requests),
+        tables.part(writer, registration),
+        log.part(context, common.messaging.gate),
+        topics.part(context, topic, writer, registration, offset, figures, of_topics, detached),
+        groups.part(context, group, writer, topic, offset, figures, of_groups, readers.modes),
         clients.part(
-            context,
-            common.clients,
-            topic,
-            group,
-            offset,
-            common.filters,
-            common.elastic.groups,
+            context, readers.clients, topic, group, offset, features.filters, of_elastic.groups
         ),
-        filters.part(context, common.filters, consumers),
-        offsets.part(context, offset, common.topics, group, consumers, common.elastic),
-        progress.part(context, topic, group, consumers, offset, common.figures),
+        filters.part(context, features.filters, consumers),
+        offsets.part(context, offset, common.messaging.topics, group, consumers, of_elastic),
+        progress.part(context, topic, group, consumers, offset, figures),
     ]
 
 
 def _messages_in_and_out(context: Context, common: Common) -> list[Part]:
     """Sends, pulls and pops, and what makes messages come later."""
-    topic, group, offset = common.topics.table, common.groups, common.offsets
-    consumers, traffic = common.clients.consumers, common.figures.traffic
-    subscriptions = PullSubscriptions(
-        context.config, group, consumers, common.filters, context.clock
+    messaging, readers, features = common.messaging, common.readers, common.features
+    topic, sends, traffic = (
+        messaging.topics.table,
+        messaging.sends,
+        common.operation.figures.traffic,
     )
+    group, offset, consumers = readers.groups, readers.offsets, readers.clients.consumers
+    sql, of_elastic, of_lite = features.filters, features.elastic, features.lite
+    registration, routes = common.brokers.registration, common.brokers.routes
+    subscriptions = PullSubscriptions(context.config, group, consumers, sql, context.clock)
+    pulled = consume.Kept(features.compaction, of_elastic)
+    popped = pop.Kept(
+        offset,
+        features.order_blocks,
+        features.timers,
+        of_lite.acking,
+        of_lite.news,
+        of_elastic,
+        features.in_flight,
+    )
+    around = elastic.Around(topic, offset, readers.clients, registration, routes)
     return [
-        produce.part(context, common.sends),
+        produce.part(context, sends),
         transactions.part(
-            context,
-            common.sends,
-            topic,
-            offset,
-            common.clients.producers,
-            common.elastic.maps,
+            context, sends, topic, offset, readers.clients.producers, of_elastic.maps
         ),
         consume.part(
             context,
-            common.arrivals,
-            common.topics,
+            messaging.arrivals,
+            messaging.topics,
             group,
             offset,
             traffic,
             subscriptions,
-            consume.Kept(common.compaction, common.elastic),
+            pulled,
         ),
-        elastic.part(
-            context,
-            common.elastic,
-            elastic.Around(topic, offset, common.clients, common.registration, common.routes),
-        ),
-        messages.part(context, consumers, common.filters.table),
-        delays.part(common.delays, common.elastic.maps, traffic),
-        timers.part(context, common.timers, common.sends, topic, common.elastic.maps),
-        pop.part(
-            context,
-            common.sends,
-            topic,
-            group,
-            consumers,
-            common.filters,
-            pop.Kept(
-                offset,
-                common.order_blocks,
-                common.timers,
-                common.lite.acking,
-                common.lite.news,
-                common.elastic,
-                common.in_flight,
-            ),
-            traffic,
-        ),
-        assignment.part(context, common.routes, common.modes, consumers),
+        elastic.part(context, of_elastic, around),
+        messages.part(context, consumers, sql.table),
+        delays.part(features.delays, of_elastic.maps, traffic),
+        timers.part(context, features.timers, sends, topic, of_elastic.maps),
+        pop.part(context, sends, topic, group, consumers, sql, popped, traffic),
+        assignment.part(context, routes, readers.modes, consumers),
     ]
 
 
 def _upkeep_and_cluster(context: Context, common: Common) -> list[Part]:
-    topic, group, offset = common.topics.table, common.groups, common.offsets
-    traffic = common.figures.traffic
+    brokers, readers, features = common.brokers, common.readers, common.features
+    tables_of_topics, figures = common.messaging.topics, common.operation.figures
+    topic, group, offset = tables_of_topics.table, readers.groups, readers.offsets
+    followed = Followed(
+        tables_of_topics, group, offset, features.delays, readers.modes, features.timers
+    )
     return [
-        compaction.part(common.compaction),
-        siblings.part(common.siblings, topic, group),
-        retention.part(context, common.topics, offset, common.timers),
-        cluster.part(common.others),
-        replication.part(
-            context,
-            common.replication,
-            common.others,
-            Followed(common.topics, group, offset, common.delays, common.modes, common.timers),
-        ),
-        lite.part(context, common.lite, topic, group, offset, traffic),
-        settings.part(common.settings),
-        stats.part(context, common.figures, common.delays, common.timers),
+        compaction.part(features.compaction),
+        siblings.part(brokers.siblings, topic, group),
+        retention.part(context, tables_of_topics, offset, features.timers),
+        cluster.part(brokers.others),
+        replication.part(context, brokers.replication, brokers.others, followed),
+        lite.part(context, features.lite, topic, group, offset, figures.traffic),
+        settings.part(common.operation.settings),
+        stats.part(context, figures, features.delays, features.timers),
     ]
 
 
@@ -319,15 +171,15 @@ def assembled(context: Context, common: Common, list_of_parts: list[Part]) -> Br
     parts = Parts(list_of_parts)
     parts.load()
     parts.listen_to(context.store)
-    common.settings.add_listener(parts.heed_settings)
+    common.operation.settings.add_listener(parts.heed_settings)
     end_terms_with_cuts(context, common)
     why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     dispatcher = partial(
         Dispatcher,
         end_of_receive=parts.end_of_receive,
-        on_request=common.requests.count,
-        counters=common.requests.remoting,
-        held_replies=common.registration.held_replies,
+        on_request=common.operation.requests.count,
+        counters=common.operation.requests.remoting,
+        held_replies=common.brokers.registration.held_replies,
     )
     return Broker(
         common,
@@ -342,8 +194,8 @@ def end_terms_with_cuts(context: Context, common: Common) -> None:
     """Replies that wait for what is cut off the log must not take for theirs what comes in its place."""
 
     def ended(end: int) -> None:
-        common.gate.end_term(min(context.store.flushed_offset, end))
-        common.replication.slaves.end_term(0)
+        common.messaging.gate.end_term(min(context.store.flushed_offset, end))
+        common.brokers.replication.slaves.end_term(0)
 
     context.store.add_cut_listener(ended)
 
@@ -352,10 +204,10 @@ def awaited_by_replies(context: Context, common: Common) -> tuple[Awaited, ...]:
     """What a reply to a producer that wants its message to be safe waits for, side by side."""
     plan = context.plan
     disk = Awaited(
-        common.gate, plan.store.sync_flush_timeout / 1000, ResponseCode.FLUSH_DISK_TIMEOUT
+        common.messaging.gate, plan.store.sync_flush_timeout / 1000, ResponseCode.FLUSH_DISK_TIMEOUT
     )
     slaves = Awaited(
-        common.replication.slaves.copied,
+        common.brokers.replication.slaves.copied,
         plan.replication.slave_timeout / 1000,
         ResponseCode.FLUSH_SLAVE_TIMEOUT,
     )

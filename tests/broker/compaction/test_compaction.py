@@ -20,7 +20,7 @@ from trimq.codec.records.record import parse_record
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
-from trimq.store.queues.pull import ReadStatus
+from trimq.store.queues.reading.pull import ReadStatus
 
 SMALL: dict[str, Any] = {
     "compaction_cq_mapped_file_size": 460,

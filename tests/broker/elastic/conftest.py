@@ -12,7 +12,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.model import Change, Move, new_topic
 from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.retired_queues import RetiredQueues
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.store.messages.message import Message

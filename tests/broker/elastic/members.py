@@ -9,7 +9,7 @@ import trio
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.elastic.ledger import Kept, Ledger, Written
 from trimq.broker.delivery.delays import DelayService
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -130,7 +130,7 @@ class Group:
         if self.where == LAST:
             # After that it has an offset for good: it is no newcomer any more.
             self.commit(queue)
-            self._offsets.persist()
+            self._offsets.file.persist()
 
     def hand_over(self, queue: int) -> None:
         """A rebalance as it should be: committed, unlocked, locked by the other one."""

@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.processors.conftest import NOW
 from trimq.broker.elastic.model import Move
-from trimq.broker.groups.queue_locks import LOCK_MILLIS
+from trimq.broker.groups.rebalance.queue_locks import LOCK_MILLIS
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.elastic import GroupReset
 from trimq.store.errors import StoreError
@@ -173,7 +173,7 @@ def test_a_reset_closes_the_gates_behind_it(moved: ElasticBroker) -> None:
 def test_a_reset_goes_on_after_a_kill(moved: ElasticBroker) -> None:
     moved.commit(0, 3)
     moved.commit(2, 1)
-    moved.offsets.persist()
+    moved.offsets.file.persist()
     moved.topics.close()
     moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
     # Nothing of it is in the file of the offsets.
@@ -207,7 +207,7 @@ def test_a_reset_that_was_heard_goes_on_when_offsets_were_never_written(
 
 def _without_late_commits(elastic: ElasticBroker, **offsets: int) -> None:
     """The group commits these offsets (`q2=1`: of queue 2), and the broker is killed before they are in the file."""
-    elastic.offsets.persist()
+    elastic.offsets.file.persist()
     elastic.topics.close()
     for queue, offset in offsets.items():
         elastic.commit(int(queue[1:]), offset)

@@ -10,7 +10,7 @@ from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.elastic.members import deliver
 from tests.broker.produce.conftest import Producing, block
 from trimq.broker.delivery.delays import DelayService
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.transactions import EndTransactionRequestHeader

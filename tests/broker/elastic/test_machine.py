@@ -225,7 +225,7 @@ class Ordered(RuleBasedStateMachine):
 
     @rule()
     def write_offsets(self) -> None:
-        self.elastic.offsets.persist()
+        self.elastic.offsets.file.persist()
 
     @rule(members_too=st.booleans(), locks=st.booleans())
     def kill_broker(self, members_too: bool, locks: bool) -> None:

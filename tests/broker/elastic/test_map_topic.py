@@ -9,8 +9,8 @@ import trio
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.produce.conftest import Producing, block, header_of
 from trimq.broker.config import BrokerConfig
-from trimq.broker.produce.puts import PutRules
-from trimq.broker.produce.timer_puts import TimerPuts
+from trimq.broker.produce.puts.rules import PutRules
+from trimq.broker.produce.puts.timer_copies import TimerPuts
 from trimq.broker.topics.checks import check_not_system
 from trimq.broker.transactions.half_copies import BadHalf, HalfSays, real_place
 from trimq.codec.bodies.topics import TopicConfig

@@ -7,8 +7,8 @@ from tests.broker.produce.conftest import header_of
 from trimq.broker.elastic.model import Move, converted_topic, new_topic
 from trimq.broker.elastic.partition_routing import OldLists
 from trimq.broker.elastic.state_records import record_of, state_of
-from trimq.broker.groups.client_record import Client
-from trimq.broker.produce.outcomes import Refused, Sent
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.produce.puts.outcomes import Refused, Sent
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.elastic import ElasticState, decode_record, encode_record
 from trimq.codec.bodies.elastic_admin import ElasticView

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.produce.conftest import Producing, block
 from trimq.broker.elastic.model import new_topic
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.records.batch import BatchItem, join_batch
 
@@ -16,19 +16,19 @@ FOLDERS = ("broker", "processors", "replication", "trimq/wiring")
 PUTS = {"stage", "stage_all", "stage_batch", "put", "put_again"}
 # Functions that put and place nothing, with the reason.
 PLACED_NOWHERE = {
-    "broker/produce/staging.py:Staging.stage": "its callers have placed",
-    "broker/produce/staging.py:Staging.stage_batch": "its callers have placed",
-    "broker/produce/batches.py:BatchSending._keep_whole": "topics of type BatchCQ are never elastic",
-    "broker/produce/recalling.py:Recalling._stage": "the topic of timers",
-    "broker/produce/replying.py:Replying._put": "the topic of replies",
-    "broker/produce/sending.py:Sending._send_half": "the topic of halves",
-    "broker/produce/send_back.py:SendingBack._put": "retry and dead-letter topics",
+    "broker/produce/puts/staging.py:Staging.stage": "its callers have placed",
+    "broker/produce/puts/staging.py:Staging.stage_batch": "its callers have placed",
+    "broker/produce/sends/batches.py:BatchSending._keep_whole": "topics of type BatchCQ are never elastic",
+    "broker/produce/returns/recalling.py:Recalling._stage": "the topic of timers",
+    "broker/produce/returns/replying.py:Replying._put": "the topic of replies",
+    "broker/produce/sends/sending.py:Sending._send_half": "the topic of halves",
+    "broker/produce/returns/send_back.py:SendingBack._put": "retry and dead-letter topics",
     "broker/transactions/ending.py:Ending.stage_op": "the topic of ops",
     "broker/transactions/checking.py:Checking._stage": "halves, and those given up",
     "broker/transactions/resuming.py:Resuming._stage": "the topic of halves",
-    "broker/pop/revive_retry.py:ReviveRetry._stage": "retry topics",
-    "broker/pop/checkpoints.py:Notes._stage": "the topic of checkpoints",
-    "broker/pop/checkpoints.py:Notes.change": "the topic of checkpoints",
+    "broker/pop/revive/retry.py:ReviveRetry._stage": "retry topics",
+    "broker/pop/checkpoints/notes.py:Notes._stage": "the topic of checkpoints",
+    "broker/pop/checkpoints/notes.py:Notes.change": "the topic of checkpoints",
     "broker/elastic/log.py:ElasticLog._put": "the topic of maps",
 }
 
@@ -69,10 +69,10 @@ def test_every_put_places_or_has_a_reason() -> None:
     putting = _putting()
     assert {where for where, places in putting.items() if not places} == PLACED_NOWHERE.keys()
     assert {where for where, places in putting.items() if places} == {
-        "broker/produce/sending.py:Sending._send_one",
-        "broker/produce/sending.py:Sending._send_with_care",
-        "broker/produce/batches.py:BatchSending.send",
-        "broker/produce/timer_puts.py:TimerPuts.stage",
+        "broker/produce/sends/sending.py:Sending._send_one",
+        "broker/produce/sends/sending.py:Sending._send_with_care",
+        "broker/produce/sends/batches.py:BatchSending.send",
+        "broker/produce/puts/timer_copies.py:TimerPuts.stage",
         "broker/delivery/delays.py:DelayService._stage",
         "broker/transactions/ending.py:Ending._commit",
     }

@@ -2,7 +2,7 @@
 
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from trimq.broker.elastic.readers import ElasticReaders
-from trimq.broker.pop.elastic_pops import ElasticPops
+from trimq.broker.pop.reading.elastic_pops import ElasticPops
 
 
 def _asked(elastic: ElasticBroker) -> ElasticReaders:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimq.broker.groups.assignment import CannotShare, shared_out, shared_to_pop
+from trimq.broker.groups.rebalance.assignment import CannotShare, shared_out, shared_to_pop
 from trimq.codec.bodies.locks import MessageQueue
 
 

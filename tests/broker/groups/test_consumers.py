@@ -5,8 +5,8 @@ import trio
 import trio.testing
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import RequestCode

@@ -8,7 +8,8 @@ import pytest
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets import queue_ends
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.steps import at_once
 from trimq.codec.java import fastjson
 
@@ -63,7 +64,7 @@ def test_deleting(offsets: ConsumerOffsets) -> None:
 def test_the_file(offsets: ConsumerOffsets, tmp_path: Path, clock: Clock) -> None:
     offsets.commit(CLIENT, GROUP, TOPIC, 0, 7)
     offsets.commit(CLIENT, "g", "T", 0, 5)
-    offsets.persist()
+    offsets.file.persist()
     assert not (tmp_path / "consumerOffset.json").exists()
     text = (tmp_path / "lmqConsumerOffset.json").read_text()
     assert '\n\t"lmqOffsetTable":{\n\t\t"%LMQ%t@%LMQ%g":7\n\t},\n\t"offsetTable":{' in text
@@ -82,15 +83,15 @@ async def test_it_begins_with_what_there_was(tmp_path: Path, clock: Clock) -> No
     """In RocketMQ all groups begin anew when light queues are switched on."""
     before = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
     before.commit(CLIENT, "g", "T", 0, 5)
-    before.persist()
+    before.file.persist()
     old = (tmp_path / "consumerOffset.json").read_bytes()
     offsets = ConsumerOffsets(BrokerConfig(), tmp_path, clock, has_light=True)
     offsets.load()
     assert offsets.query("g", "T", 0) == 5
-    await offsets.persist_in_steps()
+    await offsets.file.persist_in_steps()
     assert (tmp_path / "lmqConsumerOffset.json").exists()
     offsets.commit(CLIENT, "g", "T", 0, 8)
-    offsets.persist()
+    offsets.file.persist()
     assert (tmp_path / "consumerOffset.json").read_bytes() == old
     again = ConsumerOffsets(BrokerConfig(), tmp_path, clock, has_light=True)
     again.load()
@@ -102,7 +103,7 @@ def test_nobody_goes_on_behind_a_queue_that_was_cut(offsets: ConsumerOffsets) ->
         offsets.commit(CLIENT, group, topic, queue_id, 7)
     offsets.commit(CLIENT, "h", "T", 0, 3)
     offsets.commit_pull("g", "T", 0, 9)
-    offsets.lower(lambda topic, queue_id: 5 if queue_id == 0 else 100)
+    queue_ends.lower(offsets, lambda topic, queue_id: 5 if queue_id == 0 else 100)
     assert offsets.query(GROUP, TOPIC, 0) == 5
     assert offsets.query_all("g", "T") == {0: 5, 1: 7}
     assert offsets.query("h", "T", 0) == 3
@@ -114,7 +115,7 @@ def test_nobody_begins_behind_a_queues_end(
 ) -> None:
     for group, topic, queue_id in ((GROUP, TOPIC, 0), ("g", "T", 0), ("g", "T", 1)):
         offsets.commit(CLIENT, group, topic, queue_id, 7)
-    offsets.clamp(lambda topic, queue_id: 5 if queue_id == 0 else 7)
+    queue_ends.clamp(offsets, lambda topic, queue_id: 5 if queue_id == 0 else 7)
     assert offsets.query(GROUP, TOPIC, 0) == 5
     assert offsets.query_all("g", "T") == {0: 5, 1: 7}
     told = [one.getMessage() for one in caplog.records if "behind its queue's end" in one.msg]

@@ -6,7 +6,7 @@ import pytest
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.steps import at_once
 
 VECTORS = Path(__file__).parents[1].parent / "vectors" / "config"
@@ -93,13 +93,13 @@ async def test_only_changes_are_written(
     offsets: ConsumerOffsets, tmp_path: Path, clock: Clock
 ) -> None:
     path = tmp_path / "consumerOffset.json"
-    await offsets.persist_in_steps()
+    await offsets.file.persist_in_steps()
     assert not path.exists()
     for number in range(200):
         offsets.commit(CLIENT, f"g{number % 7}", f"T{number}", 0, number)
-    await offsets.persist_in_steps()
+    await offsets.file.persist_in_steps()
     before = path.stat().st_mtime_ns, path.read_bytes()
-    await offsets.persist_in_steps()
+    await offsets.file.persist_in_steps()
     assert (path.stat().st_mtime_ns, path.read_bytes()) == before
 
     again = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
@@ -116,7 +116,7 @@ def test_the_real_brokers_file_loads_and_is_written_the_same(tmp_path: Path, clo
     path.write_bytes(real)
     offsets = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
     offsets.load()
-    offsets.persist()
+    offsets.file.persist()
     without = real[: real.index(b',\n\t"pullOffsetTable"')] + b"\n}"
     assert _lines(path.read_bytes()) == _lines(without)
 
@@ -126,14 +126,14 @@ async def test_pull_offsets_are_not_written(
 ) -> None:
     offsets.commit_pull("g", "T", 0, 5)
     assert offsets.query_pull("g", "T", 0) == 5
-    await offsets.persist_in_steps()
+    await offsets.file.persist_in_steps()
     assert not (tmp_path / "consumerOffset.json").exists()
     offsets.clear_pull("g", "T")
     assert offsets.query_pull("g", "T", 0) == -1
 
 
 def test_an_empty_table_is_written_as_java_does(offsets: ConsumerOffsets, tmp_path: Path) -> None:
-    offsets.persist()
+    offsets.file.persist()
     text = (tmp_path / "consumerOffset.json").read_bytes()
     assert text.endswith(b',\n\t"groupTopicMap":{},\n\t"offsetTable":{}\n}')
 
@@ -147,28 +147,28 @@ async def test_the_log_end_in_the_file_is_never_far_behind(tmp_path: Path, clock
     path = tmp_path / "consumerOffset.json"
     log = [7]
     offsets = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
-    offsets.log_end = lambda: log[0]
+    offsets.file.log_end = lambda: log[0]
     offsets.load()
-    offsets.begin()
+    offsets.file.begin()
 
     def noted() -> int:
         again = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
         again.load()
-        assert again.noted_log_end is not None
-        return again.noted_log_end
+        assert again.file.noted_log_end is not None
+        return again.file.noted_log_end
 
     assert noted() == 7
     for log[0], expected in ((8, 7), (7 + (4 << 20) - 1, 7), (7 + (4 << 20), 7 + (4 << 20))):
-        await offsets.persist_in_steps()
+        await offsets.file.persist_in_steps()
         assert noted() == expected
     before = path.stat().st_mtime_ns
-    await offsets.persist_in_steps()
+    await offsets.file.persist_in_steps()
     assert path.stat().st_mtime_ns == before
     # One that was old already when it was read.
     again = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
-    again.log_end = lambda: log[0]
+    again.file.log_end = lambda: log[0]
     again.load()
-    again.begin()
+    again.file.begin()
     log[0] = 100 << 20
-    await again.persist_in_steps()
+    await again.file.persist_in_steps()
     assert noted() == log[0]

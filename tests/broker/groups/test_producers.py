@@ -3,8 +3,8 @@
 import pytest
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.clients.record import Client
 from trimq.broker.steps import at_once
 from trimq.remoting.testing import RecordingPeer
 

@@ -1,7 +1,7 @@
 """One owner per group and queue, renewed or lost after 60 s."""
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.codec.bodies.locks import MessageQueue
 
 Q0, Q1 = (MessageQueue(broker_name="b", topic="T", queue_id=number) for number in (0, 1))

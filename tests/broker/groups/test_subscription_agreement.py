@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumer_group import ConsumerGroup
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.subscription_agreement import Agreement
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.agreement import Agreement
+from trimq.broker.groups.consumers.group import ConsumerGroup
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.testing import RecordingPeer

@@ -6,11 +6,11 @@ from typing import Any
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.testing import RecordingPeer

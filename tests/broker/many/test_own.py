@@ -10,7 +10,7 @@ from tests.broker.work import work_of
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.consumer_filters import ConsumerFilters
 from trimq.broker.filters.expressions import Expressions
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.lite.subscribers import Subscriber
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import SubscriptionData

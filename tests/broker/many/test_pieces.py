@@ -8,12 +8,12 @@ import trio
 
 from tests.broker.many.of import MANY, SOME, G, Of, T, lite_queue
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.queue_locks import QueueLocks
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.sharding import LiteSharding
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.order_rules import OrderedQueue
+from trimq.broker.pop.order.rules import OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
 from trimq.broker.steps import Pace, at_once
 from trimq.broker.tables.pairs import parts_of
 from trimq.broker.timers.metrics import TimerMetrics
@@ -87,7 +87,7 @@ def test_names_that_come_and_go_leave_nothing_in_a_table(tmp_path: Path) -> None
     for number in range(5000):
         offsets.commit("c", G, lite_queue(number), 0, 1)
         at_once(offsets.forget_topic(lite_queue(number)))
-    assert len(offsets._committed.members._buckets) < 100
+    assert len(offsets.committed.members._buckets) < 100
     assert b"%LMQ%" not in b"".join(offsets.encoded())
 
 

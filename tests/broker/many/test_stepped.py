@@ -11,8 +11,8 @@ from tests.broker.work import longest_of
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.consumer_filters import ConsumerFilters
 from trimq.broker.filters.expressions import Expressions
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import SubscriptionData
 

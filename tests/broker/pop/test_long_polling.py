@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.pop.long_polling import PopLongPolling, Waited
+from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimq.broker.pop.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
+from trimq.broker.pop.revive.open_checkpoints import OpenCheckpoint, OpenCheckpoints, Place
 from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
 
 MOST = 10

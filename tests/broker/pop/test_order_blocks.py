@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.pop.order_rules import NotInBlock, OrderedQueue, offsets_of
+from trimq.broker.pop.order.blocks import OrderBlocks
+from trimq.broker.pop.order.rules import NotInBlock, OrderedQueue, offsets_of
 from trimq.broker.steps import at_once
 
 NOW = 1_700_000_000_000

@@ -8,10 +8,10 @@ import pytest
 
 from tests.broker.conftest import HandClock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.pop.checkpoints import MOVES_NOTHING
-from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.pop.checkpoints.notes import MOVES_NOTHING
+from trimq.broker.pop.checkpoints.offsets import PopOffsets
+from trimq.broker.pop.order.blocks import OrderBlocks
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import PopCheckPoint
@@ -41,7 +41,7 @@ class Site:
 
     def _offsets(self) -> ConsumerOffsets:
         offsets = ConsumerOffsets(BrokerConfig(), self._config, self._clock)
-        offsets.log_end = lambda: self.store.max_physical_offset
+        offsets.file.log_end = lambda: self.store.max_physical_offset
         offsets.load()
         return offsets
 
@@ -73,7 +73,7 @@ class Site:
 def site(tmp_path: Path, clock: HandClock) -> Iterator[Site]:
     site = Site(tmp_path / "store", clock)
     site.offsets.commit("", "G", "T", 1, 10)
-    site.offsets.persist()
+    site.offsets.file.persist()
     yield site
     site.store.abandon()
 
@@ -88,7 +88,7 @@ def test_what_came_after_the_file_moves_the_offset(site: Site) -> None:
 def test_what_the_file_knows_moves_nothing(site: Site) -> None:
     site.checkpoint(10, 0, 1)
     site.offsets.commit("", "G", "T", 1, 3)
-    site.offsets.persist()
+    site.offsets.file.persist()
     assert site.restart() == 3
 
 
@@ -149,5 +149,5 @@ def test_what_is_cut_off_was_not_popped(site: Site, into: int) -> None:
     popped.take_back(REVIVE, end - into)
     site.store.cut(end - into)
     assert site.offsets.query("G", "T", 1) == (10 if into else 15)
-    site.offsets.persist()
+    site.offsets.file.persist()
     assert site.restart() == (10 if into else 15)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimq.broker.pop.selection import Place, Shares, places
+from trimq.broker.pop.reading.selection import Place, Shares, places
 
 RETRY = ("R", 1)
 

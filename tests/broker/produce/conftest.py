@@ -8,8 +8,8 @@ import pytest
 
 from tests.processors.conftest import Broker
 from trimq.broker.config import BrokerConfig
-from trimq.broker.produce.outcomes import Refused, Sent
-from trimq.broker.produce.send_back import Retry, message_missing
+from trimq.broker.produce.puts.outcomes import Refused, Sent
+from trimq.broker.produce.returns.send_back import Retry, message_missing
 from trimq.broker.records import NoRecord, check_sound, record_in_memory
 from trimq.codec.headers.fast import SendHeader, decode_send_v2
 from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.produce.puts import PutRefused, PutRules
+from trimq.broker.produce.puts.rules import PutRefused, PutRules
 from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.store.messages.message import Message
 

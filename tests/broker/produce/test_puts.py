@@ -3,7 +3,7 @@
 import pytest
 
 from trimq.base.clock import Clock
-from trimq.broker.produce.puts import (
+from trimq.broker.produce.puts.rules import (
     PutRefused,
     PutRules,
     PutStatus,

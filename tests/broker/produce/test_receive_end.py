@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.produce.receive_end import write_receive
+from trimq.broker.produce.puts.receive_end import write_receive
 from trimq.remoting.contract import RemotingError
 from trimq.store.errors import DiskFull, StoreError
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from trimq.broker.produce.unique_ids import UniqueIds
+from trimq.broker.produce.sends.unique_ids import UniqueIds
 
 NOON = int(time.mktime((2026, 2, 14, 12, 0, 0, 0, 0, -1)) * 1000)
 MONTH = int(time.mktime((2026, 2, 1, 0, 0, 0, 0, 0, -1)) * 1000)

@@ -12,8 +12,8 @@ import pytest
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.steps import at_once
 from trimq.broker.topics.mappings import TopicMappings

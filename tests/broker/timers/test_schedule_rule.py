@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.broker.conftest import HandClock
-from trimq.broker.produce.puts import PutRefused, PutRules, put_answer
+from trimq.broker.produce.puts.rules import PutRefused, PutRules, put_answer
 from trimq.broker.timers import schedule_rule
 from trimq.broker.timers.schedule_rule import LONGEST_TO_WAIT, TimerRule, TimerVerdict, slot_time
 from trimq.codec.names import TIMER_TOPIC

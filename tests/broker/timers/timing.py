@@ -12,8 +12,8 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.produce.puts import PutRules
-from trimq.broker.produce.timer_puts import TimerPuts
+from trimq.broker.produce.puts.rules import PutRules
+from trimq.broker.produce.puts.timer_copies import TimerPuts
 from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics

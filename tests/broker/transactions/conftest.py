@@ -12,8 +12,8 @@ import trio
 from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.produce.outcomes import Refused, Sent
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.produce.puts.outcomes import Refused, Sent
 from trimq.broker.transactions.pending import PendingHalves
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.base import encode_header
@@ -99,7 +99,7 @@ class Transacting:
         """And start again; `persist`: the positions had been written before."""
         if persist:
             self.positions.keep()
-            self.broker.offsets.persist()
+            self.broker.offsets.file.persist()
         self.store.abandon()
         self._now = self.broker.clock.now
         self.start()

@@ -14,7 +14,7 @@ from tests.broker.transactions.conftest import (
     UNKNOWN,
     properties_of,
 )
-from trimq.broker.produce.outcomes import Refused, Sent
+from trimq.broker.produce.puts.outcomes import Refused, Sent
 from trimq.codec.codes import RequestCode
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import EndHeader

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.produce.half_messages import make_half
-from trimq.broker.produce.properties import SendProperties, is_prepared
-from trimq.broker.produce.unique_ids import UniqueIds
-from trimq.broker.produce.wait_stored import wait_stored
+from trimq.broker.produce.puts.wait_stored import wait_stored
+from trimq.broker.produce.sends.half_messages import make_half
+from trimq.broker.produce.sends.properties import SendProperties, is_prepared
+from trimq.broker.produce.sends.unique_ids import UniqueIds
 from trimq.broker.transactions.half_copies import BadHalf, HalfSays, committed, committed_as_it_says
 from trimq.codec.names import TRANS_HALF_TOPIC
 from trimq.codec.records.properties import find_property, format_properties, parse_properties

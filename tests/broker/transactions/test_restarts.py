@@ -65,7 +65,7 @@ def test_positions_outside_the_queues(trans: Any) -> None:
     for position in (99, -7):
         for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC):
             trans.broker.offsets.commit("", "CID_RMQ_SYS_TRANS", topic, 0, position)
-        trans.broker.offsets.persist()
+        trans.broker.offsets.file.persist()
         trans.kill()
         assert len(trans.pending) == (position < 0)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
 from trimq.codec.bodies.locks import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.fast import decode_pull

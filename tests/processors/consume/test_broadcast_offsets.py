@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.records.addresses import pack_host
 from trimq.processors.consume.pull_message import PullMessage

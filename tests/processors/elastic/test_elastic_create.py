@@ -10,7 +10,7 @@ import pytest
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.model import PlanError, TopicMap
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.elastic_admin import ElasticCreate

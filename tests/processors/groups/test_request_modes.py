@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.rebalance.request_modes import RequestModes
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode

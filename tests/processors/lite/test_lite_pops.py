@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.pop.order_rules import OrderedBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks
 from trimq.broker.steps import Steps, at_once
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.headers.offsets import QueryConsumeQueueRequestHeader
 from trimq.processors.messages.query_consume_queue import QueryConsumeQueue

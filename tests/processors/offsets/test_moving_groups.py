@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from trimq.broker.elastic.model import Move, converted_topic
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
@@ -111,7 +111,7 @@ def test_a_reset_that_nobody_waits_for_or_the_disk_refuses_is_stored_later(
     async def leave() -> None:
         with trio.CancelScope() as scope:
             scope.cancel()
-            await offsets.persist_in_steps()
+            await offsets.file.persist_in_steps()
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -120,9 +120,9 @@ def test_a_reset_that_nobody_waits_for_or_the_disk_refuses_is_stored_later(
     assert not file.exists()
     with monkeypatch.context() as patch:
         patch.setattr("trimq.broker.tables.file.write_fully", full)
-        trio.run(offsets.persist_in_steps)
+        trio.run(offsets.file.persist_in_steps)
     assert not file.exists()
-    trio.run(offsets.persist_in_steps)
+    trio.run(offsets.file.persist_in_steps)
     assert fastjson.loads(file.read_bytes())["offsetTable"]["T@g"]["0"] == 4
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.pop.result import records_in
+from trimq.broker.pop.reading.result import records_in
 from trimq.codec.headers.base import Header, decode_header
 from trimq.codec.headers.pop import PopMessageResponseHeader
 from trimq.codec.records.properties import parse_properties

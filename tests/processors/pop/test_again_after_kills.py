@@ -160,7 +160,7 @@ async def test_a_new_checkpoint_is_served_once(
     for second in kills:
         await lives.until(noted + second)
         if knows:
-            lives.broker.offsets.persist()
+            lives.broker.offsets.file.persist()
         await lives.restart()
     await check_once(lives, HIDDEN + 10)
 

@@ -72,7 +72,7 @@ class Lives:
         self.broker.store.abandon()
 
     async def restart(self) -> None:
-        self.broker.offsets.persist()
+        self.broker.offsets.file.persist()
         self.kill()
         await self.start()
 

@@ -9,7 +9,7 @@ import trio.testing
 
 from tests.detached import finished
 from tests.processors.pop.conftest import header_of
-from trimq.broker.pop.order_rules import OrderedQueue
+from trimq.broker.pop.order.rules import OrderedQueue
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
 from trimq.codec.headers.base import encode_header

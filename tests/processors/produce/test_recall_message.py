@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.processors.conftest import NOW, Broker
-from trimq.broker.produce.puts import PutRules
-from trimq.broker.produce.recalling import Recalling
-from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.puts.rules import PutRules
+from trimq.broker.produce.puts.staging import Staging
+from trimq.broker.produce.returns.recalling import Recalling
 from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.codec.errors import CodecError
 from trimq.codec.names import REMARK_LEFT, TIMER_TOPIC

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.fast import decode_send, decode_send_v2

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trimq.broker.groups.client_record import Client
+from trimq.broker.groups.clients.record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.headers import groups as headers
 from trimq.codec.java import fastjson

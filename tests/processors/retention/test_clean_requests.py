@@ -110,7 +110,7 @@ async def test_a_disk_that_fails_is_reported(broker: Any, monkeypatch: pytest.Mo
     def failing(*arguments: Any) -> Any:
         raise StoreError("the disk failed")
 
-    monkeypatch.setattr(broker.store, "take_out", failing)
+    monkeypatch.setattr(broker.store.deletion, "take_out", failing)
     monkeypatch.setattr(broker.store.trimming, "delete_if_idle", failing)
     monkeypatch.setattr(broker.store.trimming, "find_idle", lambda *_: ["Unknown"])
     monkeypatch.setattr(broker.store, "queues", lambda topic: [0])

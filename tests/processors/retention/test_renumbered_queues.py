@@ -27,7 +27,7 @@ from trimq.processors.retention.delete_expired_commitlog import DeleteExpiredCom
 from trimq.processors.topics.delete_topic_in_broker import DeleteTopicInBroker
 from trimq.remoting.testing import answer
 from trimq.store.messages.message import Message
-from trimq.store.queues.pull import ReadStatus
+from trimq.store.queues.reading.pull import ReadStatus
 
 BEFORE = 20
 # More than before: offsets from 0 on reach those of before.

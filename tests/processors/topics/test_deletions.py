@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from tests.processors.conftest import Broker
-from trimq.broker.produce.puts import PutRefused
+from trimq.broker.produce.puts.rules import PutRefused
 from trimq.broker.services.detached_work import DetachedWork
 from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.steps import Steps, in_steps

@@ -10,7 +10,7 @@ from trimq.codec.records.record import Record, encode_record, parse_record
 from trimq.store.compaction.pair import Kept, Sizes
 from trimq.store.compaction.queue import CompactedQueue
 from trimq.store.compaction.rewriting import rewrite
-from trimq.store.queues.pull import PullLimits, ReadResult
+from trimq.store.queues.reading.pull import PullLimits, ReadResult
 
 HOST = b"\x7f\x00\x00\x01\x00\x00\x2a\x9f"
 # Room for some records, and for ten entries.

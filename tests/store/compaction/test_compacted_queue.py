@@ -9,7 +9,7 @@ from trimq.codec.entries.batch_queue import BATCH_ENTRY_SIZE, END_ENTRY
 from trimq.codec.records.record import MAGIC_BLANK, peek
 from trimq.store.compaction.pair import Sizes
 from trimq.store.errors import StoreError
-from trimq.store.queues.pull import ReadStatus
+from trimq.store.queues.reading.pull import ReadStatus
 
 
 def test_what_is_appended_is_pulled(folder: Folder) -> None:

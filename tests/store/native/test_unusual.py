@@ -20,8 +20,8 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.paths import LogPaths
 from trimq.store.log.segment import Segment
 from trimq.store.messages.message import Dispatched, Message
-from trimq.store.queues.consume_queue import ConsumeQueue
-from trimq.store.queues.pull import Pull, PullLimits, ReadResult, ReadStatus
+from trimq.store.queues.plain.consume_queue import ConsumeQueue
+from trimq.store.queues.reading.pull import Pull, PullLimits, ReadResult, ReadStatus
 
 V4, V6 = b"\x7f\0\0\x01\0\0\x2a\x9f", b"\xfe" * 20
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)

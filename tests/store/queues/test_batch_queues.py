@@ -34,7 +34,7 @@ from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.paths import LogPaths
 from trimq.store.queues.batch_queue import BatchConsumeQueue
-from trimq.store.queues.bounds import Believed
+from trimq.store.queues.files.bounds import Believed
 from trimq.store.reading.pulls import ReadStatus
 
 

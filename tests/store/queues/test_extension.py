@@ -17,7 +17,7 @@ from trimq.codec.java.hashes import string_hash
 from trimq.codec.layouts.queues import QUEUE_ENTRY, QUEUE_EXT_UNIT
 from trimq.store.disk.files import OpenFiles
 from trimq.store.errors import StoreDamaged
-from trimq.store.queues.extension import QueueExtension
+from trimq.store.queues.plain.extension import QueueExtension
 
 BIG = 1 << 20
 LOWEST = -(2**63)

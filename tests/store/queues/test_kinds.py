@@ -15,10 +15,10 @@ from trimq.store.disk.files import OpenFiles
 from trimq.store.errors import StoreDamaged, StoreError
 from trimq.store.messages.message import Dispatched
 from trimq.store.queues.batch_queue import BatchConsumeQueue
-from trimq.store.queues.bounds import Believed
-from trimq.store.queues.consume_queue import ConsumeQueue
-from trimq.store.queues.extended_queue import ExtendedConsumeQueue
-from trimq.store.queues.extension import QueueExtension
+from trimq.store.queues.files.bounds import Believed
+from trimq.store.queues.plain.consume_queue import ConsumeQueue
+from trimq.store.queues.plain.extended_queue import ExtendedConsumeQueue
+from trimq.store.queues.plain.extension import QueueExtension
 
 
 def test_a_topic_made_again_begins_at_zero(batches):

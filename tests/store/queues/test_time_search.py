@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimq.store.queues import time_search
+from trimq.store.queues.plain import time_search
 
 
 def lower(times, moment):

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from trimq.store.errors import StoreError
-from trimq.store.queues.removal import run_all
+from trimq.store.queues.files.removal import run_all
 
 QUEUES = 3
 
@@ -37,21 +37,21 @@ class Strange:
 
 def test_queues_are_gone_before_their_folders(bench):
     store = filled(bench)
-    removal = store.take_out("T")
+    removal = store.deletion.take_out("T")
     assert not store.queues("T")
     assert store.max_offset("T", 0) == 0
     assert "T" not in store.topic_names()
     assert folders(bench)
     removal.run()
     assert not folders(bench)
-    store.settle_removal("T", removal)
-    assert store.take_out("T") is None
+    store.deletion.settle("T", removal)
+    assert store.deletion.take_out("T") is None
 
 
 @pytest.mark.parametrize("has_run", [False, True])
 def test_a_topic_made_anew_meanwhile_begins_at_0(bench, has_run):
     store = filled(bench)
-    removal = store.take_out("T")
+    removal = store.deletion.take_out("T")
     if has_run:
         removal.run()
     store.put(bench.message(b"new", queue_id=1))
@@ -59,7 +59,7 @@ def test_a_topic_made_anew_meanwhile_begins_at_0(bench, has_run):
         pass
     # The thread comes late.
     removal.run()
-    store.settle_removal("T", removal)
+    store.deletion.settle("T", removal)
     assert [one.body for one in bench.records(store, queue_id=1)] == [b"new"]
     store.close()
     store = bench.open()
@@ -72,7 +72,7 @@ def test_what_a_thread_is_writing_does_not_come_back(bench):
     store.put(bench.message(b"x"))
     while (writing := store.take_derived()).is_empty:
         store.settle_derived(writing)
-    removal = store.take_out("T")
+    removal = store.deletion.take_out("T")
     # Whoever writes is at the disk: the removal waits for him.
     writing._lock.acquire()
     thread = threading.Thread(target=removal.run)
@@ -84,7 +84,7 @@ def test_what_a_thread_is_writing_does_not_come_back(bench):
     thread.join()
     writing.run()
     store.settle_derived(writing)
-    store.settle_removal("T", removal)
+    store.deletion.settle("T", removal)
     assert not folders(bench)
 
 
@@ -94,10 +94,10 @@ def test_several_at_a_time(bench):
         store.put(bench.message(b"x", topic=topic))
     while store.write_derived():
         pass
-    removals = {topic: store.take_out(topic) for topic in ("T1", "T2")}
+    removals = {topic: store.deletion.take_out(topic) for topic in ("T1", "T2")}
     run_all(list(removals.values()))
     for topic, removal in removals.items():
-        store.settle_removal(topic, removal)
+        store.deletion.settle(topic, removal)
     assert [one.name for one in folders(bench)] == ["T3"]
 
 
@@ -165,7 +165,7 @@ def test_messages_that_come_while_it_goes_go_too(bench):
 
 def test_a_store_that_closes_removes_what_no_thread_has(bench):
     store = filled(bench)
-    store.take_out("T")
+    store.deletion.take_out("T")
     store.close()
     assert not folders(bench)
 

@@ -11,8 +11,8 @@ from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from trimq.base.clock import Clock, TrioClock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.transactions import EndTransactionRequestHeader

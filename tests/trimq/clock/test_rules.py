@@ -25,18 +25,18 @@ from tests.trimq.clock.jumping import DAY, HOUR, JUMPS, MINUTE, SECOND, HandCloc
 from trimq.base.clock import Clock, TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.consumers import Consumers
-from trimq.broker.groups.producers import Producers
-from trimq.broker.groups.queue_locks import QueueLocks
+from trimq.broker.groups.clients.producers import Producers
+from trimq.broker.groups.clients.record import Client
+from trimq.broker.groups.consumers.online import Consumers
+from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.lite.checks import LiteChecks
 from trimq.broker.lite.lifecycle import LiteLifecycle
 from trimq.broker.lite.registry import LiteSubscriptions
-from trimq.broker.pop.block_timeouts import BlockTimeouts
-from trimq.broker.pop.long_polling import time_left
-from trimq.broker.pop.order_blocks import OrderBlocks
-from trimq.broker.pop.order_rules import OrderedBlocks, OrderedQueue
-from trimq.broker.produce.outcomes import Sent
+from trimq.broker.pop.order.blocks import OrderBlocks
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
+from trimq.broker.pop.order.timeouts import BlockTimeouts
+from trimq.broker.pop.reading.long_polling import time_left
+from trimq.broker.produce.puts.outcomes import Sent
 from trimq.broker.stats.broker_stats import BrokerStats
 from trimq.broker.stats.traffic import Traffic
 from trimq.broker.steps import at_once

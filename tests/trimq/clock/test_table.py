@@ -25,31 +25,31 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "broker/elastic/partition_routing.py": (STAMP, ()),
     "broker/stats/broker_stats.py": (RULE, ("test_rates",)),
     "broker/filters/consumer_filters.py": (RULE, ("test_filters_of_groups_that_are_gone",)),
-    "broker/groups/offsets.py": (STAMP, ()),
+    "broker/groups/offsets/committed.py": (STAMP, ()),
     "broker/lite/acknowledgements.py": (RULE, ("test_blocks_of_ordered_pops",)),
     "broker/lite/checks.py": (RULE, ("test_a_clients_clock_that_is_not_this_one",)),
     "broker/lite/lifecycle.py": (RULE, ("test_lite_topics",)),
     # An own time of visibility is a new checkpoint; that they come off the wheel is `timers`.
     "broker/pop/acknowledgements.py": (STAMP, ()),
-    "broker/pop/checkpoints.py": (STAMP, ()),
-    "broker/pop/order_rules.py": (
+    "broker/pop/checkpoints/notes.py": (STAMP, ()),
+    "broker/pop/order/rules.py": (
         RULE,
         ("test_blocks_of_ordered_pops", "test_batches_that_nobody_uses"),
     ),
     # Pops from before the start are not counted, by the clock, as there. A figure.
-    "broker/pop/in_flight.py": (STAMP, ()),
-    "broker/pop/block_timeouts.py": (RULE, ("test_blocks_of_ordered_pops",)),
-    "broker/pop/order_blocks.py": (RULE, ("test_batches_that_nobody_uses",)),
-    "broker/pop/orderly.py": (RULE, ("test_blocks_of_ordered_pops",)),
+    "broker/pop/checkpoints/in_flight.py": (STAMP, ()),
+    "broker/pop/order/timeouts.py": (RULE, ("test_blocks_of_ordered_pops",)),
+    "broker/pop/order/blocks.py": (RULE, ("test_batches_that_nobody_uses",)),
+    "broker/pop/order/orderly.py": (RULE, ("test_blocks_of_ordered_pops",)),
     "broker/pop/popping.py": (
         RULE,
         ("test_pops_and_notifications_that_wait", "test_a_clients_clock_that_is_not_this_one"),
     ),
-    "broker/pop/revive.py": (THERE, ("tests/processors/pop/test_pop.py",)),
-    "broker/produce/admission.py": (RULE, ("test_sends_are_accepted_from_a_time_on",)),
-    "broker/produce/properties.py": (STAMP, ()),
-    "broker/produce/recalling.py": (RULE, ("test_recalls",)),
-    "broker/produce/reply_pushes.py": (STAMP, ()),
+    "broker/pop/revive/service.py": (THERE, ("tests/processors/pop/test_pop.py",)),
+    "broker/produce/sends/admission.py": (RULE, ("test_sends_are_accepted_from_a_time_on",)),
+    "broker/produce/sends/properties.py": (STAMP, ()),
+    "broker/produce/returns/recalling.py": (RULE, ("test_recalls",)),
+    "broker/produce/returns/reply_pushes.py": (STAMP, ()),
     "broker/tables/data_version.py": (STAMP, ()),
     "broker/timers/delivery.py": (RULE, ("test_timers",)),
     "broker/timers/enqueue.py": (RULE, ("test_timers",)),
@@ -71,8 +71,8 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "trimq/serving/running.py": (STAMP, ()),
     # A period's length, and no clock.
-    "trimq/wiring/parts/stats.py": (STAMP, ()),
-    "trimq/wiring/parts/lite.py": (RULE, ("test_batches_that_nobody_uses",)),
+    "trimq/wiring/parts/operation/stats.py": (STAMP, ()),
+    "trimq/wiring/parts/features/lite.py": (RULE, ("test_batches_that_nobody_uses",)),
 }
 
 

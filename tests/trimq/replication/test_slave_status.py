@@ -9,7 +9,7 @@ from tests.store.conftest import Bench
 from trimq.base.clock import Clock
 from trimq.replication.config import ReplicationConfig
 from trimq.replication.slave import Slave
-from trimq.wiring.parts.replication import Replication
+from trimq.wiring.parts.brokers.replication import Replication
 
 
 async def test_it_names_the_master_that_it_looks_for(tmp_path: Path) -> None:

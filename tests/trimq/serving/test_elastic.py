@@ -20,7 +20,7 @@ from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.records.record import parse_record
 from trimq.remoting.clients.client import Client
 from trimq.wiring import broker as broker_wiring
-from trimq.wiring.broker import Common
+from trimq.wiring.common import Common
 
 TOPIC = "Growing"
 PARTITIONS, FEW, MANY = 40, 4, 8
@@ -37,11 +37,11 @@ class Served:
 
     @property
     def maps(self) -> Any:
-        return self.common.elastic.maps
+        return self.common.features.elastic.maps
 
     @property
     def groups(self) -> Any:
-        return self.common.elastic.groups
+        return self.common.features.elastic.groups
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import running_server
 from trimq.wiring import broker as broker_wiring
+from trimq.wiring.common import Common
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
 
@@ -28,7 +29,7 @@ def codes_of_missing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     codes: list[int] = []
     whole = broker_wiring.broker_parts
 
-    def without(context: Context, common: broker_wiring.Common) -> list[Part]:
+    def without(context: Context, common: Common) -> list[Part]:
         parts = whole(context, common)
         (missing,) = [part for part in parts if part.name == request.param]
         for processor in (*missing.processors, *missing.main_port_only):

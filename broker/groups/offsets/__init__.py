@@ -1,0 +1,1 @@
+"""How far groups have read: committed offsets, in memory and in their file."""

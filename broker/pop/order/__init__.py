@@ -1,0 +1,1 @@
+"""Orderly POP: what blocks a queue for a group, and when it opens. On the loop; never blocks."""

@@ -1,0 +1,87 @@
+"""Blocks of ordered consumption that open because the time of their messages is up.
+
+A queue is looked at when its block opens as it stands now, or before; what opens later is looked at again. Nothing
+runs while no block is open to time.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
+from trimq.broker.steps import Pace
+from trimq.broker.tables.spread_dict import SpreadDict
+
+_CLOCK_CHECK_SECONDS: Final = 1.0
+
+
+class BlockTimeouts:
+    """`opened` is called with each queue whose block has opened by time."""
+
+    def __init__(
+        self, batches: OrderedBlocks, opened: Callable[[OrderedQueue], None], clock: Clock
+    ) -> None:
+        self._batches = batches
+        self._opened = opened
+        self._clock = clock
+        # When to look at a queue, at most once for each.
+        self._due: list[tuple[int, OrderedQueue]] = []
+        self._looked_at = clock.millis()
+        self._due_of: SpreadDict[OrderedQueue, int] = SpreadDict()
+        self._sooner = trio.Event()
+
+    def watch(self, queue: OrderedQueue) -> None:
+        """Its block has changed."""
+        at = self._batches.free_at(queue)
+        known = self._due_of.get(queue)
+        if at is not None and (known is None or at < known):
+            self._due_of[queue] = at
+            heappush(self._due, (at, queue))
+            if self._due[0][1] == queue:
+                self._sooner.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            if not self._due:
+                await self._sooner.wait()
+            self._sooner = trio.Event()
+            left = max(0, self._due[0][0] - self._clock.millis()) / 1000
+            # The clock may be set while this sleeps.
+            with trio.move_on_after(min(left, _CLOCK_CHECK_SECONDS)):
+                await self._sooner.wait()
+            await self.release()
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return self._clock.millis()
+
+    async def release(self) -> None:
+        """Look at the queues whose time has come: all that were popped together may open together."""
+        now, pace = self._clock.millis(), Pace()
+        if now < self._looked_at:
+            self._look_again()
+        self._looked_at = now
+        while self._due and self._due[0][0] <= now:
+            await pace.keep()
+            at, queue = heappop(self._due)
+            if self._due_of.get(queue) != at:
+                continue
+            self._due_of.pop(queue)
+            if self._batches.free_at(queue) is None:
+                self._opened(queue)
+            else:
+                self.watch(queue)
+
+    def _look_again(self) -> None:
+        """The clock was set back: blocks open sooner than they would have."""
+        queues = list(self._due_of)
+        self._due.clear()
+        self._due_of.clear()
+        for queue in queues:
+            at = self._batches.free_at(queue) or self._clock.millis()
+            self._due_of[queue] = at
+            heappush(self._due, (at, queue))

@@ -1,0 +1,1 @@
+"""What a pop reads: who may, which queues in which order, what it has found, and how it waits. On the loop."""

@@ -1,0 +1,1 @@
+"""Reviving: what nobody acknowledged in time is put back. On the loop."""

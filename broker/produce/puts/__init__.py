@@ -1,0 +1,1 @@
+"""Putting: the rules between a finished message and the store, and staged records. On the loop; never blocks."""

@@ -1,0 +1,1 @@
+"""Light queues (LMQ): entries for records of other topics."""

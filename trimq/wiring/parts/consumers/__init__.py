@@ -1,0 +1,1 @@
+"""Clients and their groups: who is connected, who reads what, and how far they are."""

@@ -1,0 +1,1 @@
+"""Topics, and messages on their way in and out."""

@@ -1,0 +1,1 @@
+"""The log and the files beside it: when they are written, and when they are deleted."""
