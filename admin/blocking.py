@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runtime
@@ -111,12 +110,7 @@ class BlockingAdminClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self.close()
 
