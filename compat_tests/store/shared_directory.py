@@ -210,10 +210,7 @@ def write_ours(store: MessageStore, count: int, seed: int) -> list[list[Key]]:
 
 
 def read_ours(
-    store: MessageStore,
-    queue_id: int,
-    topic: str = TOPIC,
-    tag_codes: frozenset[int] | None = None,
+    store: MessageStore, queue_id: int, topic: str = TOPIC, tag_codes: frozenset[int] | None = None
 ) -> list[Key]:
     found: list[Record] = []
     offset = store.min_offset(topic, queue_id)

@@ -76,10 +76,7 @@ class Cluster:
         return [name for name in names if name not in own]
 
     def look(
-        self,
-        topics: Iterable[str],
-        known: Iterable[QueueKey] = (),
-        listed: Collection[str] = (),
+        self, topics: Iterable[str], known: Iterable[QueueKey] = (), listed: Collection[str] = ()
     ) -> View:
         """Every queue of the topics that may be read now, and what became of known ones.
 

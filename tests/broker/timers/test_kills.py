@@ -53,10 +53,7 @@ async def test_on_the_wheel_but_not_in_the_checkpoint(autojump_clock: Any, timin
 
 @pytest.mark.parametrize("checkpoint_between", [False, True])
 async def test_half_of_a_slot_delivered(
-    autojump_clock: Any,
-    timing: Timing,
-    checkpoint_between: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: Any, timing: Timing, checkpoint_between: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three batches of it; the checkpoint is from before the slot, or from the middle of it."""
     sent = [str(number) for number in range(400)]

@@ -135,10 +135,7 @@ def in_time(one: Sent, downs: list[tuple[int, int]]) -> bool:
 
 
 def check(
-    sent: list[Sent],
-    records: list[Record],
-    counts: Counter[str],
-    downs: list[tuple[int, int]],
+    sent: list[Sent], records: list[Record], counts: Counter[str], downs: list[tuple[int, int]]
 ) -> None:
     by_key = {one.unique: one for one in sent}
     found: Counter[str] = Counter(record.body.decode() for record in records)

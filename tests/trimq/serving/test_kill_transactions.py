@@ -193,12 +193,7 @@ class Ledger:
     """Servers over one store, killed again and again, and what the producer knows."""
 
     def __init__(
-        self,
-        folder: Path,
-        forge: Forge,
-        seed: int,
-        verdicts: tuple[int, ...],
-        most_checks: int,
+        self, folder: Path, forge: Forge, seed: int, verdicts: tuple[int, ...], most_checks: int
     ) -> None:
         self._folder = folder
         self._forge = forge
