@@ -26,6 +26,7 @@ from tests.history.calls import (
     digest_of,
 )
 from tests.history.reading import attempt_of, entries_of, pull_header
+from tests.requests import send_header_v2
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.frames.command import RemotingCommand
@@ -34,7 +35,6 @@ from trimq.codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import RemotingConnectError, TransportError
@@ -227,15 +227,11 @@ class Producer(Client):
 
     def _ask(self, line: Line, send: Send, bodies: list[bytes]) -> None:
         is_batch = len(bodies) > 1
-        header = SendMessageRequestHeaderV2(
+        header = send_header_v2(
+            send.place.topic,
             producer_group="Producers",
-            topic=send.place.topic,
-            default_topic="TBW102",
             default_topic_queue_nums=8,
             queue_id=send.place.queue,
-            sys_flag=0,
-            born_timestamp=1,
-            flag=0,
             properties="",
             batch=is_batch,
         )

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.servers.process import usage
+from tests.requests import send_header
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.store.errors import StoreError
 from trimq.testing import TestServer, running_server
@@ -43,16 +43,7 @@ def _assert_others_are_served(server: TestServer) -> None:
 
 
 def _send(server: TestServer, topic: str, body: bytes) -> None:
-    header = SendMessageRequestHeader(
-        producer_group="g",
-        topic=topic,
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-    )
+    header = send_header(topic)
     with BlockingClient(server.broker_addr, timeout=20) as client:
         answer = client.request(RequestCode.SEND_MESSAGE, header, body)
     assert answer.code == ResponseCode.SUCCESS, answer.remark
