@@ -32,6 +32,15 @@ def _connect(server: TestServer) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=10)
 
 
+def _send_all(server: TestServer, raw: bytes) -> None:
+    """And read until the server has ended the connection."""
+    with _connect(server) as sock:
+        sock.sendall(raw)
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65536):
+            pass
+
+
 def _frame(header: object, body: bytes = b"", coding: int = 0) -> bytes:
     raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     inside = struct.pack(">I", coding << 24 | len(raw)) + raw + body
@@ -94,11 +103,7 @@ def test_damaged_requests_of_every_code(server: TestServer, seed: int, times: in
         raw = bytearray(_frame(header, source.randbytes(source.randrange(200))))
         for _ in range(source.randrange(3)):
             raw[source.randrange(8, len(raw))] = source.randrange(256)
-        with _connect(server) as sock:
-            sock.sendall(raw)
-            sock.shutdown(socket.SHUT_WR)
-            while sock.recv(65536):
-                pass
+        _send_all(server, raw)
     _assert_others_are_served(server)
 
 
@@ -118,11 +123,7 @@ def test_damaged_requests_of_every_code(server: TestServer, seed: int, times: in
     ids=lambda raw: raw[:16].hex(),
 )
 def test_frames_that_lie(server: TestServer, raw: bytes) -> None:
-    with _connect(server) as sock:
-        sock.sendall(raw)
-        sock.shutdown(socket.SHUT_WR)
-        while sock.recv(65536):
-            pass
+    _send_all(server, raw)
     _assert_others_are_served(server)
 
 
