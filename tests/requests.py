@@ -45,10 +45,11 @@ def topic_header(topic: str, queues: int, **fields: Any) -> CreateTopicRequestHe
 def heartbeat(
     consumers: Iterable[str],
     producers: Iterable[str] = (),
-    topic: str = "T",
+    topics: Iterable[str] = ("T",),
     client_id: str = "c1",
 ) -> bytes:
-    """A client in these groups; all its consumers subscribe the topic."""
+    """A client in these groups; all its consumers subscribe the topics."""
+    wanted = [SubscriptionData(topic=topic, sub_string="*") for topic in topics]
     data = HeartbeatData(
         client_id=client_id,
         consumer_data_set=[
@@ -57,7 +58,7 @@ def heartbeat(
                 consume_type="CONSUME_PASSIVELY",
                 message_model="CLUSTERING",
                 consume_from_where="CONSUME_FROM_LAST_OFFSET",
-                subscription_data_set=[SubscriptionData(topic=topic, sub_string="*")],
+                subscription_data_set=wanted,
             )
             for group in consumers
         ],

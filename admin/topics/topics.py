@@ -18,6 +18,7 @@ from trimq.codec.bodies.topics import (
     TopicConfig,
     TopicConfigSerializeWrapper,
     TopicList,
+    header_fields,
 )
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
@@ -29,7 +30,6 @@ from trimq.codec.headers.topics import (
     GetTopicStatsInfoRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
-from trimq.codec.names import AUTO_CREATE_TOPIC
 
 # MixAll.AUTO_CREATE_TOPIC_KEY_TOPIC: its route is used for topics that do not exist yet.
 # Topics that one answer holds at most.
@@ -101,17 +101,8 @@ async def topic_stats(link: Link, topic: str) -> TopicStats:
 
 async def put_topic(link: Link, addr: str, topic: TopicConfig) -> None:
     """Create or change a topic on a broker. Attributes are changes: `+name` to a value, `-name`."""
-    header = CreateTopicRequestHeader(
-        topic=topic.topic_name,
-        default_topic=AUTO_CREATE_TOPIC,
-        read_queue_nums=topic.read_queue_nums,
-        write_queue_nums=topic.write_queue_nums,
-        perm=topic.perm,
-        topic_filter_type=topic.topic_filter_type,
-        topic_sys_flag=topic.topic_sys_flag,
-        order=topic.order,
-        attributes=_changes(topic.attributes),
-    )
+    fields = header_fields(topic)
+    header = CreateTopicRequestHeader(**fields, attributes=_changes(topic.attributes))
     await ask(link, addr, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
 
 

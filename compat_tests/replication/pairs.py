@@ -19,6 +19,7 @@ from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
 from compat_tests.wire import records
+from compat_tests.wire.asks import create_topic
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
 from tests.patience import until
@@ -114,17 +115,7 @@ class Side:
     # --- what clients do
 
     def create(self, topic: str, queues: int = 2) -> None:
-        fields = {
-            "topic": topic,
-            "defaultTopic": "TBW102",
-            "readQueueNums": queues,
-            "writeQueueNums": queues,
-            "perm": 6,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": "false",
-        }
-        reply = self.ask(CREATE_TOPIC, fields)
+        reply = self.ask(CREATE_TOPIC, create_topic(topic, queues).ext)
         assert reply.code == SUCCESS, reply
 
     def send(

@@ -41,6 +41,17 @@ def fill(pair: Pair, name: str, count: int, size: int = 100) -> list[bytes]:
     return sent
 
 
+def followed(pair: Pair) -> list[bytes]:
+    """What was sent, and the slave has."""
+    pair.master.start()
+    pair.master.create(TOPIC)
+    pair.slave.start()
+    sent = fill(pair, "a", 40)
+    pair.settle(TOPIC)
+    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    return sent
+
+
 def has_all(pair: Pair, queue: int, wanted: list[bytes]) -> bool:
     """A slave that began later has the last ones."""
     found = pair.slave.bodies(TOPIC, queue)
@@ -66,12 +77,7 @@ def check_copies(pair: Pair) -> None:
 
 def test_from_the_first_message(pair: Pair) -> None:
     # A slave asks for the tables when it starts, and then once a minute.
-    pair.master.start()
-    pair.master.create(TOPIC)
-    pair.slave.start()
-    sent = fill(pair, "a", 40)
-    pair.settle(TOPIC)
-    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    followed(pair)
     # Over the ends of files, with what is left of them.
     fill(pair, "b", 30, LARGE)
     pair.settle(TOPIC)
@@ -105,12 +111,7 @@ def test_a_new_slave_begins_with_the_last_file(pair: Pair) -> None:
 
 def test_a_master_that_comes_back_empty(pair: Pair) -> None:
     """Either slave keeps what only it has; ours has nothing of the new master's, and its messages are still read."""
-    pair.master.start()
-    pair.master.create(TOPIC)
-    pair.slave.start()
-    sent = fill(pair, "a", 40)
-    pair.settle(TOPIC)
-    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    sent = followed(pair)
     pair.master.stop()
     shutil.rmtree(pair.master.store)
     pair.master.start()

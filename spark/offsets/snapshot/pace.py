@@ -65,15 +65,8 @@ class PacedLink(BlockingLink):
 class PacedAdmin(BlockingAdminClient):
     """The administration client for one thread, over such a link."""
 
-    def __init__(
-        self,
-        name_servers: str,
-        timeout: float,
-        keys: AccessKeys | None,
-        pace: Pace,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self.link = PacedLink(name_servers, timeout, keys, pace, tls)
+    def __init__(self, link: PacedLink) -> None:
+        self.link = link
 
     def body(
         self, addr: str, code: AnyRequestCode, header: Header | None, factor: float = 1
