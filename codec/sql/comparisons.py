@@ -7,7 +7,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
-from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN, Condition, equal_with_null
+from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN, Condition, OfOne, equal_with_null
 from trimq.codec.sql.property_lookup import PropertyLookup
 from trimq.codec.sql.terms import Term
 from trimq.codec.sql.values import compare, double_of, order_of_doubles
@@ -93,23 +93,17 @@ class OneOf(Condition):
         return self._result if text in self._texts else TRUE - self._result
 
 
-class HasPart(Condition):
+class HasPart(OfOne):
     """CONTAINS, STARTSWITH, ENDSWITH and their NOT: false without a text to look at or to look for."""
 
-    __slots__ = ("_of", "_part", "_result", "_where")
+    __slots__ = ("_part", "_result", "_where")
 
     def __init__(self, of: Term, where: str, part: str, wanted: bool) -> None:
         """`where`: CONTAINS, STARTSWITH or ENDSWITH."""
-        super().__init__(of.depth + 1)
-        self._of = of
+        super().__init__(of)
         self._where = where
         self._part = part
         self._result = TRUE if wanted else FALSE
-        self.count(of)
-
-    @property
-    def parts(self) -> list[Term]:
-        return [self._of]
 
     def truth(self, lookup: PropertyLookup) -> int:
         part = self._part

@@ -10,15 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import (
-    LOG_FILE,
-    PAIRS,
-    SUCCESS,
-    Pair,
-    check_clean,
-    logs,
-    skip_unless_live,
-)
+from compat_tests.replication.pairs import LOG_FILE, PAIRS, SUCCESS, Pair, check_clean, logs, played
 from tests.patience import until
 
 TOPIC = "Copied"
@@ -27,10 +19,8 @@ LARGE = 100_000
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    skip_unless_live(request, "real-real")
-    made = Pair(request.param, tmp_path)
-    yield made
-    made.end()
+    with played(request, tmp_path, "real-real") as made:
+        yield made
 
 
 def fill(pair: Pair, name: str, count: int, size: int = 100) -> list[bytes]:
