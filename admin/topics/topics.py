@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from trimq.admin.brokers.cluster import masters, route_addrs
+from trimq.admin.brokers.metadata import all_topics
 from trimq.admin.connecting.link import Link, ask, ask_any, ask_name_server, is_unknown
 from trimq.admin.connecting.lists import ask_with_list, parts_of
 from trimq.admin.errors import NotFound, Refused
@@ -16,7 +17,6 @@ from trimq.codec.bodies.topics import (
     CreateTopicListRequestBody,
     DeleteTopicListRequestBody,
     TopicConfig,
-    TopicConfigSerializeWrapper,
     TopicList,
     header_fields,
 )
@@ -26,14 +26,9 @@ from trimq.codec.headers.topics import (
     CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
-    GetAllTopicConfigRequestHeader,
     GetTopicStatsInfoRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
-
-# MixAll.AUTO_CREATE_TOPIC_KEY_TOPIC: its route is used for topics that do not exist yet.
-# Topics that one answer holds at most.
-_PART = 2000
 
 
 @dataclass(slots=True)
@@ -51,21 +46,8 @@ async def topic_names(link: Link) -> list[str]:
 
 
 async def topics_of(link: Link, addr: str) -> dict[str, TopicConfig]:
-    """Every topic of a broker by its name; the broker sends them in parts if it likes."""
-    found: dict[str, TopicConfig] = {}
-    version: str | None = None
-    while True:
-        header = GetAllTopicConfigRequestHeader(
-            topic_seq=len(found), data_version=version, max_topic_num=_PART
-        )
-        answer = await ask(link, addr, RequestCode.GET_ALL_TOPIC_CONFIG, header)
-        part = decode_body(TopicConfigSerializeWrapper, answer.body)
-        before = len(found)
-        found |= part.topic_config_table
-        total = int((answer.ext_fields or {}).get("totalTopicNum", "0"))
-        if len(found) >= total or len(found) == before:
-            return found
-        version = encode_body(part.data_version).decode()
+    """Every topic of a broker by its name."""
+    return (await all_topics(link, addr)).topic_config_table
 
 
 async def topic_groups(link: Link, topic: str) -> list[str]:
