@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runtime
@@ -47,12 +46,7 @@ class BlockingLink:
         self.peers = Peers()
 
     async def ask(
-        self,
-        addr: str,
-        code: AnyRequestCode,
-        header: Header | None = None,
-        body: bytes = b"",
-        factor: float = 1,
+        self, addr: str, code: AnyRequestCode, header: Header | None, body: bytes, factor: float
     ) -> RemotingCommand:
         """See `admin.link.Link`; never suspends."""
         client = self._clients.get(addr)
@@ -73,6 +67,17 @@ class BlockingLink:
             client.close()
 
 
+def result_of(running: Coroutine[Any, Any, R]) -> R:
+    """What a coroutine returns that only asks over a BlockingLink: it never suspends."""
+    try:
+        running.send(None)
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    running.close()
+    raise RuntimeError(f"{running} waited for something other than a server")
+
+
 def _plain(
     operation: Callable[Concatenate[Link, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate["BlockingAdminClient", P], R]:
@@ -80,14 +85,7 @@ def _plain(
 
     @wraps(operation)
     def method(self: "BlockingAdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        running = operation(self.link, *args, **kwargs)
-        try:
-            running.send(None)
-        except StopIteration as end:
-            result: R = end.value
-            return result
-        running.close()
-        raise RuntimeError(f"{operation.__name__} waited for something other than a server")
+        return result_of(operation(self.link, *args, **kwargs))
 
     return method
 
@@ -111,12 +109,7 @@ class BlockingAdminClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self.close()
 

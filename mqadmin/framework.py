@@ -81,6 +81,27 @@ def boolean(value: Any) -> bool:
     return text == "true"
 
 
+def boolean_option(*names: str, **more: Any) -> Callable[[F], F]:
+    """A flag with `true` or `false` behind it."""
+    return click.option(*names, type=boolean, metavar="true|false", **more)
+
+
+def number_option(*names: str, least: int = 1, **more: Any) -> Callable[[F], F]:
+    """A flag with a whole number behind it; the help shows its default."""
+    return click.option(*names, type=click.IntRange(min=least), show_default=True, **more)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several flags as one decorator; the help shows them in this order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
 def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """Makes `mqadmin NAME` from a function that takes a Run and its own flags."""
     return _asking(name, COMMANDS[name])
@@ -158,44 +179,40 @@ def _tls_option(flag: Flag) -> Callable[[F], F]:
     )
 
 
-def _common_options(function: F) -> F:
-    options = (
-        click.option(
-            "-n",
-            "--namesrvAddr",
-            "namesrv_addr",
-            envvar="NAMESRV_ADDR",
-            metavar="HOST:PORT;...",
-            help=f"The NameServers; without it NAMESRV_ADDR in the environment, else {DEFAULT_NAMESRV}.",
-        ),
-        _json_option,
-        click.option(
-            "--timeout",
-            # A day at most: sockets do not accept every number, nor infinity.
-            type=click.FloatRange(min=0, min_open=True, max=86_400),
-            callback=_no_nan,
-            default=5.0,
-            show_default=True,
-            metavar="SECONDS",
-            help="How long to wait for an answer.",
-        ),
-        click.option(
-            "--access-key",
-            envvar="MQADMIN_ACCESS_KEY",
-            metavar="NAME",
-            help="Signs requests, together with --secret-key; or set MQADMIN_ACCESS_KEY.",
-        ),
-        click.option(
-            "--secret-key",
-            envvar="MQADMIN_SECRET_KEY",
-            metavar="SECRET",
-            help="Or set MQADMIN_SECRET_KEY, which `ps` does not show.",
-        ),
-        *(_tls_option(flag) for flag in TLS_FLAGS),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+_common_options: Final = together(
+    click.option(
+        "-n",
+        "--namesrvAddr",
+        "namesrv_addr",
+        envvar="NAMESRV_ADDR",
+        metavar="HOST:PORT;...",
+        help=f"The NameServers; without it NAMESRV_ADDR in the environment, else {DEFAULT_NAMESRV}.",
+    ),
+    _json_option,
+    click.option(
+        "--timeout",
+        # A day at most: sockets do not accept every number, nor infinity.
+        type=click.FloatRange(min=0, min_open=True, max=86_400),
+        callback=_no_nan,
+        default=5.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to wait for an answer.",
+    ),
+    click.option(
+        "--access-key",
+        envvar="MQADMIN_ACCESS_KEY",
+        metavar="NAME",
+        help="Signs requests, together with --secret-key; or set MQADMIN_ACCESS_KEY.",
+    ),
+    click.option(
+        "--secret-key",
+        envvar="MQADMIN_SECRET_KEY",
+        metavar="SECRET",
+        help="Or set MQADMIN_SECRET_KEY, which `ps` does not show.",
+    ),
+    *(_tls_option(flag) for flag in TLS_FLAGS),
+)
 
 
 def _run(function: Callable[..., None], common: dict[str, Any], options: dict[str, Any]) -> None:

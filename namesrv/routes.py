@@ -279,11 +279,7 @@ class RouteTable:
                 self._mappings.setdefault(topic, {})[mapping.bname or name] = mapping
 
     def _alive(
-        self,
-        key: BrokerKey,
-        header: RegisterBrokerRequestHeader,
-        version: DataVersion,
-        peer: Peer,
+        self, key: BrokerKey, header: RegisterBrokerRequestHeader, version: DataVersion, peer: Peer
     ) -> None:
         if key not in self._brokers.live:
             _log.info(

@@ -71,7 +71,7 @@ class Gate:
     def unwatch(self, watcher: Callable[[], None]) -> None:
         self._watchers.pop(watcher, None)
 
-    async def wait(self, offset: int, timeout: float) -> bool:  # noqa: ASYNC109
+    async def wait(self, offset: int, timeout: float) -> bool:
         """True once durable up to the offset, False when that takes longer than the time-out or the term."""
         term = self.term
         if offset <= self.offset:

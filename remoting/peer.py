@@ -52,11 +52,7 @@ class Peer:
         raise NotImplementedError
 
     async def ask(
-        self,
-        code: int,
-        header: Header | None = None,
-        body: Body = b"",
-        timeout: float = 3,  # noqa: ASYNC109
+        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
     ) -> RemotingCommand:
         """Send a request and wait for its answer; trio.TooSlowError or PeerGone when none comes."""
         raise NotImplementedError

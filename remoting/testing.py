@@ -30,11 +30,7 @@ class RecordingPeer(Peer):
             self.notices.append((int(code), header, body))
 
     async def ask(
-        self,
-        code: int,
-        header: Header | None = None,
-        body: Body = b"",
-        timeout: float = 3,  # noqa: ASYNC109
+        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
     ) -> RemotingCommand:
         await trio.lowlevel.checkpoint()
         if self.closed:

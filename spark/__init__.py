@@ -17,17 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trimq.spark.driver import (
-        DataLost,
-        OffsetsBehind,
-        RocketMQDataSource,
-        RocketMQOffsetsDataSource,
-        RocketMQStoreDataSource,
-        SparkSourceError,
-        WrongOption,
-        offsets_behind,
-    )
+    from trimq.spark.errors import DataLost, SparkSourceError, WrongOption
+    from trimq.spark.lag import OffsetsBehind, offsets_behind
+    from trimq.spark.offsets.source import RocketMQOffsetsDataSource
     from trimq.spark.sessions import session
+    from trimq.spark.source import RocketMQDataSource
+    from trimq.spark.store.source import RocketMQStoreDataSource
 
 __all__ = [
     "DataLost",
@@ -42,7 +37,21 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    "DataLost": "errors",
+    "OffsetsBehind": "lag",
+    "RocketMQDataSource": "source",
+    "RocketMQOffsetsDataSource": "offsets.source",
+    "RocketMQStoreDataSource": "store.source",
+    "SparkSourceError": "errors",
+    "WrongOption": "errors",
+    "offsets_behind": "lag",
+    "session": "sessions",
+}
+
+
 def __getattr__(name: str) -> object:
-    if name in __all__:
-        return getattr(import_module("trimq.spark.driver"), name)
+    if name in _HOMES:
+        import_module("trimq.spark.driver")
+        return getattr(import_module(f"trimq.spark.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'trimq.spark' has no attribute {name!r}")

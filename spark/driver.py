@@ -18,25 +18,8 @@ if not is_supported(pyspark.__version__):
         "'/path/to/trimq[spark]'"
     )
 
-from trimq.spark.errors import DataLost, SparkSourceError, WrongOption  # noqa: E402
-from trimq.spark.lag import OffsetsBehind, offsets_behind  # noqa: E402
-from trimq.spark.offsets.source import RocketMQOffsetsDataSource  # noqa: E402
-from trimq.spark.sessions import session, use_this_python  # noqa: E402
+from trimq.spark.sessions import use_this_python  # noqa: E402
 from trimq.spark.shipping import arrange  # noqa: E402
-from trimq.spark.source import RocketMQDataSource  # noqa: E402
-from trimq.spark.store.source import RocketMQStoreDataSource  # noqa: E402
 
 arrange(__version__)
 use_this_python()
-
-__all__ = [
-    "DataLost",
-    "OffsetsBehind",
-    "RocketMQDataSource",
-    "RocketMQOffsetsDataSource",
-    "RocketMQStoreDataSource",
-    "SparkSourceError",
-    "WrongOption",
-    "offsets_behind",
-    "session",
-]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from trimq.admin.errors import AdminError
@@ -26,6 +26,15 @@ class WrongOption(SparkSourceError):
 
 class DataLost(SparkSourceError):
     """Messages that should be read no longer exist."""
+
+
+def check_version(offsets: Mapping[str, object], version: int) -> None:
+    """SparkSourceError unless a checkpoint has offsets of that version."""
+    if offsets.get("version") != version:
+        raise SparkSourceError(
+            f"the checkpoint's offsets have version {offsets.get('version')!r}, this TriMQ reads"
+            f" {version}: use the TriMQ that wrote them, or another checkpointLocation"
+        )
 
 
 @contextmanager

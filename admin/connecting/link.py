@@ -21,12 +21,7 @@ class Link(Protocol):
         """HOST:PORT of each NameServer, at least one."""
 
     async def ask(
-        self,
-        addr: str,
-        code: AnyRequestCode,
-        header: Header | None = None,
-        body: bytes = b"",
-        factor: float = 1,
+        self, addr: str, code: AnyRequestCode, header: Header | None, body: bytes, factor: float
     ) -> RemotingCommand:
         """The answer, whatever its code; waits `factor` times the client's time-out.
 
@@ -58,7 +53,7 @@ async def ask(
     peers = link.peers
     first = peers.first_question(addr, code)
     if first is not None:
-        peers.answered(addr, (await link.ask(addr, first)).version)
+        peers.answered(addr, (await link.ask(addr, first, None, b"", 1)).version)
     if peers.is_unknown(addr, code):
         raise Refused(addr, code, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, None)
     try:

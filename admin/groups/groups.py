@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from trimq.admin.brokers.cluster import route_addrs, topic_route
+from trimq.admin.brokers.metadata import all_groups
 from trimq.admin.connecting.link import Link, ask, ask_any, is_unknown
 from trimq.admin.connecting.lists import ask_with_list, parts_of
 from trimq.admin.errors import NotFound, Refused
@@ -14,7 +16,6 @@ from trimq.codec.bodies.groups import (
     DeleteSubscriptionGroupListRequestBody,
     SubscriptionGroupConfig,
     SubscriptionGroupList,
-    SubscriptionGroupWrapper,
 )
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper, ProducerInfo, ProducerTableInfo
@@ -25,6 +26,7 @@ from trimq.codec.bodies.queue_tables import (
 )
 from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.clients import (
     GetAllProducerInfoRequestHeader,
     GetConsumerConnectionListRequestHeader,
@@ -33,13 +35,11 @@ from trimq.codec.headers.clients import (
 )
 from trimq.codec.headers.groups import (
     DeleteSubscriptionGroupRequestHeader,
-    GetAllSubscriptionGroupRequestHeader,
     GetConsumeStatsRequestHeader,
 )
 from trimq.codec.names import pop_retry_topic, retry_topic
 
-# Groups that one answer holds at most.
-_PART = 2000
+C = TypeVar("C", ConsumerConnection, ProducerConnection)
 
 
 @dataclass(slots=True)
@@ -88,22 +88,8 @@ async def put_groups(link: Link, addr: str, groups: list[SubscriptionGroupConfig
 
 
 async def groups_of(link: Link, addr: str) -> dict[str, SubscriptionGroupConfig]:
-    """Every group of a broker by its name; the broker sends them in parts."""
-    found: dict[str, SubscriptionGroupConfig] = {}
-    code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
-    version: str | None = None
-    while True:
-        header = GetAllSubscriptionGroupRequestHeader(
-            group_seq=len(found), data_version=version, max_group_num=_PART
-        )
-        answer = await ask(link, addr, code, header)
-        part = decode_body(SubscriptionGroupWrapper, answer.body)
-        before = len(found)
-        found |= part.subscription_group_table
-        total = int((answer.ext_fields or {}).get("totalGroupNum", "0"))
-        if len(found) >= total or len(found) == before:
-            return found
-        version = encode_body(part.data_version).decode()
+    """Every group of a broker by its name."""
+    return (await all_groups(link, addr)).subscription_group_table
 
 
 async def delete_group(link: Link, addr: str, group: str, with_offsets: bool = False) -> None:
@@ -140,11 +126,10 @@ async def consumer_connection(
     code = RequestCode.GET_CONSUMER_CONNECTION_LIST
     accepted = (ResponseCode.SUCCESS, ResponseCode.CONSUMER_NOT_ONLINE)
     where, answer = await ask_any(link, addrs, code, header, accepted=accepted)
-    if answer.code == ResponseCode.SUCCESS:
-        connection = decode_body(ConsumerConnection, answer.body)
-        if connection.connection_set:
-            return connection
-    raise NotFound(f"no consumer of group {group!r} is connected to {where}")
+    found = _connected(ConsumerConnection, answer)
+    if found is None:
+        raise NotFound(f"no consumer of group {group!r} is connected to {where}")
+    return found
 
 
 async def running_info(
@@ -186,12 +171,19 @@ async def producer_connection(link: Link, group: str, topic: str) -> ProducerCon
     header = GetProducerConnectionListRequestHeader(producer_group=group)
     code = RequestCode.GET_PRODUCER_CONNECTION_LIST
     accepted = (ResponseCode.SUCCESS, ResponseCode.SYSTEM_ERROR)
-    addr, answer = await ask_any(link, addrs, code, header, accepted=accepted)
-    if answer.code == ResponseCode.SUCCESS:
-        connection = decode_body(ProducerConnection, answer.body)
-        if connection.connection_set:
-            return connection
-    raise NotFound(f"no producer of group {group!r} is connected to {addr}")
+    where, answer = await ask_any(link, addrs, code, header, accepted=accepted)
+    found = _connected(ProducerConnection, answer)
+    if found is None:
+        raise NotFound(f"no producer of group {group!r} is connected to {where}")
+    return found
+
+
+def _connected(kind: type[C], answer: RemotingCommand) -> C | None:
+    """None if the answer names nobody."""
+    if answer.code != ResponseCode.SUCCESS:
+        return None
+    found = decode_body(kind, answer.body)
+    return found if found.connection_set else None
 
 
 async def producers(link: Link, addr: str) -> dict[str, list[ProducerInfo]]:

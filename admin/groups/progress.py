@@ -172,12 +172,7 @@ async def queue_progress(
 
 
 async def planned_moves(
-    link: Link,
-    addr: str,
-    group: str,
-    topic: str,
-    target: Target,
-    queue_id: int | None = None,
+    link: Link, addr: str, group: str, topic: str, target: Target, queue_id: int | None = None
 ) -> list[Moved]:
     """What `move_group` would do; nothing is changed.
 
@@ -200,12 +195,7 @@ async def planned_moves(
 
 
 async def move_group(
-    link: Link,
-    addr: str,
-    group: str,
-    topic: str,
-    target: Target,
-    queue_id: int | None = None,
+    link: Link, addr: str, group: str, topic: str, target: Target, queue_id: int | None = None
 ) -> list[Moved]:
     """Move a group in a topic's queues on one broker, or in one queue, whether it is online or not.
 

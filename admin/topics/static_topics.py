@@ -21,9 +21,10 @@ from trimq.codec.bodies.static_topics import (
     TopicConfigAndQueueMapping,
     TopicQueueMappingDetail,
 )
+from trimq.codec.bodies.topics import header_fields
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader, GetTopicConfigRequestHeader
-from trimq.codec.names import AUTO_CREATE_TOPIC, MASTER_ID
+from trimq.codec.names import MASTER_ID
 
 Configs = dict[str, TopicConfigAndQueueMapping]
 """A topic as each broker keeps it, by broker name."""
@@ -139,17 +140,7 @@ async def put_static_topic(
     link: Link, addr: str, name: str, config: TopicConfigAndQueueMapping
 ) -> None:
     """Tell one broker of its part of a static topic."""
-    header = CreateTopicRequestHeader(
-        topic=config.topic_name,
-        default_topic=AUTO_CREATE_TOPIC,
-        read_queue_nums=config.read_queue_nums,
-        write_queue_nums=config.write_queue_nums,
-        perm=config.perm,
-        topic_filter_type=config.topic_filter_type,
-        topic_sys_flag=config.topic_sys_flag,
-        order=config.order,
-        force=False,
-    )
+    header = CreateTopicRequestHeader(**header_fields(config))
     body = encode_body(mapping_of(name, config))
     await ask(link, addr, RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
 

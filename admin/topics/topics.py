@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from trimq.admin.brokers.cluster import masters, route_addrs
+from trimq.admin.brokers.metadata import all_topics
 from trimq.admin.connecting.link import Link, ask, ask_any, ask_name_server, is_unknown
 from trimq.admin.connecting.lists import ask_with_list, parts_of
 from trimq.admin.errors import NotFound, Refused
@@ -16,8 +17,8 @@ from trimq.codec.bodies.topics import (
     CreateTopicListRequestBody,
     DeleteTopicListRequestBody,
     TopicConfig,
-    TopicConfigSerializeWrapper,
     TopicList,
+    header_fields,
 )
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
@@ -25,15 +26,9 @@ from trimq.codec.headers.topics import (
     CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
-    GetAllTopicConfigRequestHeader,
     GetTopicStatsInfoRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
-from trimq.codec.names import AUTO_CREATE_TOPIC
-
-# MixAll.AUTO_CREATE_TOPIC_KEY_TOPIC: its route is used for topics that do not exist yet.
-# Topics that one answer holds at most.
-_PART = 2000
 
 
 @dataclass(slots=True)
@@ -51,21 +46,8 @@ async def topic_names(link: Link) -> list[str]:
 
 
 async def topics_of(link: Link, addr: str) -> dict[str, TopicConfig]:
-    """Every topic of a broker by its name; the broker sends them in parts if it likes."""
-    found: dict[str, TopicConfig] = {}
-    version: str | None = None
-    while True:
-        header = GetAllTopicConfigRequestHeader(
-            topic_seq=len(found), data_version=version, max_topic_num=_PART
-        )
-        answer = await ask(link, addr, RequestCode.GET_ALL_TOPIC_CONFIG, header)
-        part = decode_body(TopicConfigSerializeWrapper, answer.body)
-        before = len(found)
-        found |= part.topic_config_table
-        total = int((answer.ext_fields or {}).get("totalTopicNum", "0"))
-        if len(found) >= total or len(found) == before:
-            return found
-        version = encode_body(part.data_version).decode()
+    """Every topic of a broker by its name."""
+    return (await all_topics(link, addr)).topic_config_table
 
 
 async def topic_groups(link: Link, topic: str) -> list[str]:
@@ -101,17 +83,8 @@ async def topic_stats(link: Link, topic: str) -> TopicStats:
 
 async def put_topic(link: Link, addr: str, topic: TopicConfig) -> None:
     """Create or change a topic on a broker. Attributes are changes: `+name` to a value, `-name`."""
-    header = CreateTopicRequestHeader(
-        topic=topic.topic_name,
-        default_topic=AUTO_CREATE_TOPIC,
-        read_queue_nums=topic.read_queue_nums,
-        write_queue_nums=topic.write_queue_nums,
-        perm=topic.perm,
-        topic_filter_type=topic.topic_filter_type,
-        topic_sys_flag=topic.topic_sys_flag,
-        order=topic.order,
-        attributes=_changes(topic.attributes),
-    )
+    fields = header_fields(topic)
+    header = CreateTopicRequestHeader(**fields, attributes=_changes(topic.attributes))
     await ask(link, addr, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
 
 

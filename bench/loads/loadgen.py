@@ -60,6 +60,11 @@ def command(mode: str, addr: str, **flags: object) -> list[str]:
     return words + [f"-{name}={value}" for name, value in flags.items()]
 
 
+def usual(topic: str) -> dict[str, object]:
+    """Small messages to eight queues, by as many connections with 32 under way on each."""
+    return {"topic": topic, "queues": 8, "connections": 8, "window": 32, "size": 128}
+
+
 def run(mode: str, addr: str, **flags: object) -> Measured:
     """Run it to its end; RuntimeError with its own words when a reply was wrong."""
     done = subprocess.run(command(mode, addr, **flags), capture_output=True, text=True, check=False)

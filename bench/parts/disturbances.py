@@ -16,9 +16,9 @@ from typing import Final
 from bench.loads import loadgen
 from bench.run import Run
 from bench.servers.subjects import Subject, store_of
+from tests.requests import topic_header
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.base import Header
-from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 Busy = Callable[[], bool]
@@ -199,15 +199,7 @@ class Disturbances:
 
 
 def create_topic(client: BlockingClient, topic: str, queues: int) -> None:
-    header = CreateTopicRequestHeader(
-        topic=topic,
-        default_topic="TBW102",
-        read_queue_nums=queues,
-        write_queue_nums=queues,
-        perm=6,
-        topic_filter_type="SINGLE_TAG",
-    )
-    _ask(client, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+    _ask(client, RequestCode.UPDATE_AND_CREATE_TOPIC, topic_header(topic, queues))
 
 
 def create_groups(client: BlockingClient, prefix: str, count: int) -> None:

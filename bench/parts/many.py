@@ -20,9 +20,9 @@ from bench.parts.pending import longest_step_at
 from bench.run import Run
 from bench.servers.subjects import OURS, REAL
 from compat_tests.servers.processes import HOST, free_port
+from tests.requests import heartbeat
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupList
-from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -317,7 +317,7 @@ async def _join_for(world: _World, seconds: float) -> None:
     async with AsyncExitStack() as stack:
         for first in range(0, len(names), _NAMES_A_REQUEST):
             client = await stack.enter_async_context(Client.connect(world.addr))
-            body = _heartbeat(names[first : first + _NAMES_A_REQUEST], [_TOPIC])
+            body = heartbeat(names[first : first + _NAMES_A_REQUEST], [_TOPIC])
             await client.request(RequestCode.HEART_BEAT, None, body, timeout=_PATIENCE_SECONDS)
         await trio.sleep(seconds)
 
@@ -333,27 +333,8 @@ async def _delete_groups(world: _World) -> None:
 async def _subscribe_topics(world: _World) -> None:
     topics = [f"t{number}" for number in world.numbers]
     for number, first in enumerate(range(0, len(topics), _NAMES_A_REQUEST)):
-        body = _heartbeat([f"s{number}"], topics[first : first + _NAMES_A_REQUEST])
+        body = heartbeat([f"s{number}"], topics[first : first + _NAMES_A_REQUEST])
         await world.ask(RequestCode.HEART_BEAT, None, body)
-
-
-def _heartbeat(groups: list[str], topics: list[str]) -> bytes:
-    subscriptions = [SubscriptionData(topic=topic, sub_string="*") for topic in topics]
-    return encode_body(
-        HeartbeatData(
-            client_id="c",
-            consumer_data_set=[
-                ConsumerData(
-                    group_name=group,
-                    consume_type="CONSUME_PASSIVELY",
-                    message_model="CLUSTERING",
-                    consume_from_where="CONSUME_FROM_LAST_OFFSET",
-                    subscription_data_set=subscriptions,
-                )
-                for group in groups
-            ],
-        )
-    )
 
 
 # --- offsets

@@ -95,11 +95,7 @@ def _memory(run: Run, kind: str, server: Subject, figures: Figures) -> None:
         loadgen.run(
             "send",
             server.broker_addr,
-            topic=TOPIC,
-            queues=8,
-            connections=8,
-            window=32,
-            size=128,
+            **loadgen.usual(TOPIC),
             count=MILLION // (50 if run.smoke else 1),
         )
         time.sleep(settle)

@@ -84,11 +84,7 @@ def _fill(run: Run, server: Subject) -> None:
     loadgen.run(
         "send",
         server.broker_addr,
-        topic=TOPIC,
-        queues=8,
-        connections=8,
-        window=32,
-        size=128,
+        **loadgen.usual(TOPIC),
         count=COUNT // (100 if run.smoke else 1),
         due=time.time_ns() // 1_000_000 + FIRST_HOURS * _MILLIS_AN_HOUR,
         within=SPREAD_HOURS * _MILLIS_AN_HOUR,

@@ -16,11 +16,7 @@ class ElasticPulls:
     """`topics`: the elastic ones, by name."""
 
     def __init__(
-        self,
-        topics: Mapping[str, int],
-        groups: GatedGroups,
-        commits: ElasticCommits,
-        gates: Gates,
+        self, topics: Mapping[str, int], groups: GatedGroups, commits: ElasticCommits, gates: Gates
     ) -> None:
         self.topics = topics
         self._commits = commits

@@ -30,11 +30,7 @@ class LongPolling:
     """Holds pulls."""
 
     def __init__(
-        self,
-        config: BrokerConfig,
-        store: MessageStore,
-        arrivals: Arrivals,
-        elastic: ElasticPulls,
+        self, config: BrokerConfig, store: MessageStore, arrivals: Arrivals, elastic: ElasticPulls
     ) -> None:
         self._config = config
         self._store = store

@@ -26,11 +26,7 @@ class ElasticReaders:
     """Groups that lock the topic's queues, and everybody's offsets."""
 
     def __init__(
-        self,
-        gated: Gated,
-        consumers: Consumers,
-        offsets: ConsumerOffsets,
-        store: QueueReader,
+        self, gated: Gated, consumers: Consumers, offsets: ConsumerOffsets, store: QueueReader
     ) -> None:
         self._gated = gated
         self._consumers = consumers

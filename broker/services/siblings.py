@@ -15,10 +15,9 @@ import trio
 from trimq.broker.topics.names import is_system_topic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
-from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.bodies.topics import TopicConfig, header_fields
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader
-from trimq.codec.names import AUTO_CREATE_TOPIC
 from trimq.remoting.clients.client import Client, Tls
 from trimq.remoting.errors import TransportError
 
@@ -98,7 +97,8 @@ class Siblings:
     async def _create(self, client: Client, news: News) -> None:
         if isinstance(news, TopicConfig):
             code, name = RequestCode.UPDATE_AND_CREATE_TOPIC, news.topic_name
-            reply = await client.request(code, _header(news))
+            header = CreateTopicRequestHeader(**header_fields(news))
+            reply = await client.request(code, header)
         else:
             code, name = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, news.group_name
             reply = await client.request(code, None, encode_body(news))
@@ -110,16 +110,3 @@ class Siblings:
                 reply.code,
                 reply.remark,
             )
-
-
-def _header(topic: TopicConfig) -> CreateTopicRequestHeader:
-    return CreateTopicRequestHeader(
-        topic=topic.topic_name,
-        default_topic=AUTO_CREATE_TOPIC,
-        read_queue_nums=topic.read_queue_nums,
-        write_queue_nums=topic.write_queue_nums,
-        perm=topic.perm,
-        topic_filter_type=topic.topic_filter_type,
-        topic_sys_flag=topic.topic_sys_flag,
-        order=topic.order,
-    )

@@ -108,9 +108,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def alter(
-    known: Mapping[str, Attribute],
-    current: Mapping[str, str] | None,
-    changes: Mapping[str, str],
+    known: Mapping[str, Attribute], current: Mapping[str, str] | None, changes: Mapping[str, str]
 ) -> dict[str, str]:
     """The attributes after the changes; `current` is None for what is being created."""
     final = dict(current or {})

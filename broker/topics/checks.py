@@ -8,7 +8,8 @@ from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
-from trimq.codec.enums import TOPIC_FILTER_TYPES, TopicFilterType
+from trimq.codec.enums import TOPIC_FILTER_TYPES
+from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.codec.names import ELASTIC_MAP_TOPIC
 from trimq.remoting.contract import RemotingError
 
@@ -16,12 +17,23 @@ from trimq.remoting.contract import RemotingError
 Announced = Callable[[], Awaitable[object]]
 
 
-def filter_type(name: str) -> TopicFilterType:
-    """The type of that name; refused when there is none (CreateTopicRequestHeader.checkFields)."""
-    found = TOPIC_FILTER_TYPES.get(name)
-    if found is None:
+def asked_for(header: CreateTopicRequestHeader) -> TopicConfig:
+    """The topic, without what not every request may set.
+
+    Refused for an unknown topicFilterType (CreateTopicRequestHeader.checkFields).
+    """
+    name = header.topic_filter_type
+    kind = TOPIC_FILTER_TYPES.get(name)
+    if kind is None:
         raise RemotingError(ResponseCode.SYSTEM_ERROR, f"topicFilterType = [{name}] value invalid")
-    return found
+    return TopicConfig(
+        topic_name=header.topic,
+        read_queue_nums=header.read_queue_nums,
+        write_queue_nums=header.write_queue_nums,
+        topic_filter_type=kind,
+        perm=header.perm,
+        topic_sys_flag=header.topic_sys_flag or 0,
+    )
 
 
 def check_name(name: str) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.enums import TopicFilterType
 from trimq.codec.flags import Perm
+from trimq.codec.names import AUTO_CREATE_TOPIC
 
 
 class DataVersion(Body, kw_only=True):
@@ -28,6 +29,20 @@ class TopicConfig(Body, kw_only=True):
     topic_name: str = ""
     topic_sys_flag: Int32 = 0
     write_queue_nums: Int32 = 16
+
+
+def header_fields(topic: TopicConfig) -> dict[str, Any]:
+    """What CreateTopicRequestHeader says of a topic, but for its attributes."""
+    return {
+        "topic": topic.topic_name,
+        "default_topic": AUTO_CREATE_TOPIC,
+        "read_queue_nums": topic.read_queue_nums,
+        "write_queue_nums": topic.write_queue_nums,
+        "perm": topic.perm,
+        "topic_filter_type": topic.topic_filter_type,
+        "topic_sys_flag": topic.topic_sys_flag,
+        "order": topic.order,
+    }
 
 
 class TopicConfigSerializeWrapper(Body, kw_only=True):

@@ -7,8 +7,8 @@ import msgspec
 from trimq.codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
 
 
-class SendMessageRequestHeader(TopicHeader, kw_only=True):
-    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE. The real broker does not need what is optional here."""
+class SentMessageHeader(TopicHeader, kw_only=True):
+    """The fields of a message that is sent, and of one that is passed on."""
 
     producer_group: str | None = None
     topic: str
@@ -20,6 +20,11 @@ class SendMessageRequestHeader(TopicHeader, kw_only=True):
     flag: Integer
     properties: str | None = None
     reconsume_times: Integer | None = None
+
+
+class SendMessageRequestHeader(SentMessageHeader, kw_only=True):
+    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE. The real broker does not need what is optional here."""
+
     unit_mode: bool | None = None
     batch: bool | None = None
     max_reconsume_times: Integer | None = None
@@ -71,19 +76,9 @@ class ConsumerSendMsgBackRequestHeader(RpcHeader, kw_only=True):
     max_reconsume_times: Integer | None = None
 
 
-class ReplyMessageRequestHeader(TopicHeader, kw_only=True):
+class ReplyMessageRequestHeader(SentMessageHeader, kw_only=True):
     """Asks for PUSH_REPLY_MESSAGE_TO_CLIENT. What is optional is missing when the reply had none."""
 
-    producer_group: str | None = None
-    topic: str
-    default_topic: str | None = None
-    default_topic_queue_nums: Integer | None = None
-    queue_id: Integer
-    sys_flag: Integer
-    born_timestamp: Long
-    flag: Integer
-    properties: str | None = None
-    reconsume_times: Integer | None = None
     unit_mode: bool = False
     born_host: str
     store_host: str

@@ -100,11 +100,7 @@ def _bytes(data: bytes | str) -> bytes:
 
 
 def dumps(
-    value: Any,
-    *,
-    int_keys_quoted: bool = False,
-    pretty_tabs: bool = False,
-    sort_keys: bool = False,
+    value: Any, *, int_keys_quoted: bool = False, pretty_tabs: bool = False, sort_keys: bool = False
 ) -> bytes:
     """Write a value of dicts, lists, sets, Structs and scalars.
 

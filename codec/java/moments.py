@@ -36,3 +36,16 @@ def local_time(millis: int, between: str = " ", point: str = ",") -> str:
 def compact_time(millis: int) -> str:
     """`20260131235959999` (UtilAll.timeMillisToHumanString)."""
     return "".join(filter(str.isdigit, local_time(millis)))
+
+
+def duration(millis: float) -> str:
+    """How long: `0`, `12.3s`, `4m05s`, `2h01m`, `3d04h`."""
+    seconds = int(millis // 1000)
+    if seconds < 60:
+        return f"{millis / 1000:.1f}s" if millis else "0"
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if minutes < 60:
+        return f"{minutes}m{seconds % 60:02d}s"
+    if hours < 24:
+        return f"{hours}h{minutes % 60:02d}m"
+    return f"{days}d{hours % 24:02d}h"

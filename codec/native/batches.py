@@ -35,12 +35,7 @@ class BatchSend(Protocol):
 
 
 def encode_batch(
-    send: BatchSend,
-    queue_offset: int,
-    position: int,
-    store_timestamp: int,
-    longest_body: int,
-    /,
+    send: BatchSend, queue_offset: int, position: int, store_timestamp: int, longest_body: int, /
 ) -> tuple[bytes, list[int], list[bytes]] | None:
     """The records of a batch's items one after another, their sizes, their properties.
 

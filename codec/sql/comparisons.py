@@ -7,14 +7,14 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
-from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN, Condition, equal_with_null
+from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN, Condition, OfOne, equal_with_null
 from trimq.codec.sql.property_lookup import PropertyLookup
 from trimq.codec.sql.terms import Term
 from trimq.codec.sql.values import compare, double_of, order_of_doubles
 
 
-class Equal(Condition):
-    """`=`; `<>` is its NOT."""
+class Comparison(Condition):
+    """Of two terms."""
 
     __slots__ = ("_left", "_right")
 
@@ -29,6 +29,12 @@ class Equal(Condition):
     def parts(self) -> list[Term]:
         return [self._left, self._right]
 
+
+class Equal(Comparison):
+    """`=`; `<>` is its NOT."""
+
+    __slots__ = ()
+
     def truth(self, lookup: PropertyLookup) -> int:
         left, right = self._left.value(lookup), self._right.value(lookup)
         if left is None or right is None:
@@ -36,24 +42,16 @@ class Equal(Condition):
         return TRUE if compare(left, self._left.kind, right, self._right.kind) == 0 else FALSE
 
 
-class Ordered(Condition):
+class Ordered(Comparison):
     """`<` and the like, by which of the outcomes of a comparison are true."""
 
-    __slots__ = ("_above", "_at", "_below", "_left", "_right")
+    __slots__ = ("_above", "_at", "_below")
 
     def __init__(self, left: Term, sign: str, right: Term) -> None:
-        super().__init__(max(left.depth, right.depth) + 1)
-        self._left = left
-        self._right = right
+        super().__init__(left, right)
         self._below = TRUE if sign[0] == "<" else FALSE
         self._above = TRUE - self._below
         self._at = TRUE if sign.endswith("=") else FALSE
-        self.count(left)
-        self.count(right)
-
-    @property
-    def parts(self) -> list[Term]:
-        return [self._left, self._right]
 
     def truth(self, lookup: PropertyLookup) -> int:
         left = self._left.value(lookup)
@@ -95,23 +93,17 @@ class OneOf(Condition):
         return self._result if text in self._texts else TRUE - self._result
 
 
-class HasPart(Condition):
+class HasPart(OfOne):
     """CONTAINS, STARTSWITH, ENDSWITH and their NOT: false without a text to look at or to look for."""
 
-    __slots__ = ("_of", "_part", "_result", "_where")
+    __slots__ = ("_part", "_result", "_where")
 
     def __init__(self, of: Term, where: str, part: str, wanted: bool) -> None:
         """`where`: CONTAINS, STARTSWITH or ENDSWITH."""
-        super().__init__(of.depth + 1)
-        self._of = of
+        super().__init__(of)
         self._where = where
         self._part = part
         self._result = TRUE if wanted else FALSE
-        self.count(of)
-
-    @property
-    def parts(self) -> list[Term]:
-        return [self._of]
 
     def truth(self, lookup: PropertyLookup) -> int:
         part = self._part

@@ -70,10 +70,12 @@ class Alone(Condition):
         return UNKNOWN if lookup.find(self._name) is None else FALSE
 
 
-class Not(Condition):
+class OfOne(Condition):
+    """Of one term."""
+
     __slots__ = ("_of",)
 
-    def __init__(self, of: Condition) -> None:
+    def __init__(self, of: Term) -> None:
         super().__init__(of.depth + 1)
         self._of = of
         self.count(of)
@@ -82,8 +84,16 @@ class Not(Condition):
     def parts(self) -> list[Term]:
         return [self._of]
 
+
+class Not(OfOne):
+    __slots__ = ("_condition",)
+
+    def __init__(self, of: Condition) -> None:
+        super().__init__(of)
+        self._condition = of
+
     def truth(self, lookup: PropertyLookup) -> int:
-        truth = self._of.truth(lookup)
+        truth = self._condition.truth(lookup)
         return truth if truth == UNKNOWN else TRUE - truth
 
 
@@ -138,17 +148,8 @@ class Either(Chain):
         super().__init__(first, second, TRUE)
 
 
-class IsNull(Condition):
-    __slots__ = ("_of",)
-
-    def __init__(self, of: Term) -> None:
-        super().__init__(of.depth + 1)
-        self._of = of
-        self.count(of)
-
-    @property
-    def parts(self) -> list[Term]:
-        return [self._of]
+class IsNull(OfOne):
+    __slots__ = ()
 
     def truth(self, lookup: PropertyLookup) -> int:
         return TRUE if self._of.value(lookup) is None else FALSE

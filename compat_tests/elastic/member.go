@@ -16,18 +16,11 @@ import (
 	"github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/consumer"
 	"github.com/apache/rocketmq-client-go/v2/primitive"
-	"github.com/apache/rocketmq-client-go/v2/producer"
 	"github.com/apache/rocketmq-client-go/v2/rlog"
 )
 
 func send(ending *atomic.Bool, namesrv, topic string, keys int, pause time.Duration, least int) {
-	made, err := rocketmq.NewProducer(
-		producer.WithNameServer([]string{namesrv}),
-		producer.WithQueueSelector(byKey{}),
-		producer.WithRetry(0),
-	)
-	must(err)
-	must(made.Start())
+	made := started(namesrv)
 	next := make([]int, keys)
 	for !ending.Load() || next[0] < least {
 		for key := 0; key < keys; key++ {

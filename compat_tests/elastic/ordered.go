@@ -16,7 +16,6 @@ import (
 	"github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/consumer"
 	"github.com/apache/rocketmq-client-go/v2/primitive"
-	"github.com/apache/rocketmq-client-go/v2/producer"
 	"github.com/apache/rocketmq-client-go/v2/rlog"
 )
 
@@ -72,15 +71,9 @@ func main() {
 	rlog.SetLogLevel("error")
 	namesrv, topic, keys := os.Args[1], os.Args[2], number(os.Args[3])
 	seconds, pause := number(os.Args[4]), time.Duration(number(os.Args[5]))*time.Millisecond
-	made, err := rocketmq.NewProducer(
-		producer.WithNameServer([]string{namesrv}),
-		producer.WithQueueSelector(byKey{}),
-		producer.WithRetry(0),
-	)
-	must(err)
-	must(made.Start())
+	made := started(namesrv)
 	all := &seen{highest: map[string]int{}}
-	_, err = member(namesrv, topic, "one", all)
+	_, err := member(namesrv, topic, "one", all)
 	must(err)
 	var second rocketmq.PushConsumer
 	next := make([]int, keys)

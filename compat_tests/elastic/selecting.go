@@ -1,11 +1,13 @@
-// What member.go and ordered.go, two programs, have in common: how a key's queue is chosen.
+// What member.go and ordered.go, two programs, have in common: how a key's queue is chosen, and who sends to it.
 package main
 
 import (
 	"hash/fnv"
 	"strconv"
 
+	"github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/primitive"
+	"github.com/apache/rocketmq-client-go/v2/producer"
 )
 
 // byKey is a function of the key and the list of queues alone.
@@ -22,6 +24,17 @@ func (byKey) Select(message *primitive.Message, queues []*primitive.MessageQueue
 		}
 	}
 	return queues[wanted]
+}
+
+func started(namesrv string) rocketmq.Producer {
+	made, err := rocketmq.NewProducer(
+		producer.WithNameServer([]string{namesrv}),
+		producer.WithQueueSelector(byKey{}),
+		producer.WithRetry(0),
+	)
+	must(err)
+	must(made.Start())
+	return made
 }
 
 func must(err error) {

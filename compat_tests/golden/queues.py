@@ -9,15 +9,11 @@ whole, but for the zeros at their ends.
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Final
 
-from compat_tests.servers import containers, real
-from compat_tests.servers.processes import HOST
-from compat_tests.servers.server import Options
+from compat_tests.golden.stores import record
 from compat_tests.wire.asks import create_topic, properties, send, send_batch
 from compat_tests.wire.link import Link
 from trimq.codec.records.batch import BatchItem, join_batch
@@ -67,25 +63,5 @@ def keep(store: Path, out: Path) -> None:
                 (out / target).write_bytes(content)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
-    out: Path = parser.parse_args().out
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        broker = real.RealBroker(
-            containers.launcher(), home, f"{HOST}:1", Options(settings=SETTINGS)
-        )
-        broker.start()
-        try:
-            link = Link(broker.addr)
-            traffic(link)
-            link.close()
-        finally:
-            broker.stop()
-        keep(broker.store, out)
-    print(f"{len(list(out.iterdir()))} files in {out}")
-
-
 if __name__ == "__main__":
-    main()
+    record(__doc__, DEFAULT_OUT, SETTINGS, traffic, keep)

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from compat_tests.servers import artifacts
+from compat_tests.servers.asked import AskedProgram
 from tests.run.mqadmin import Mqadmin
 
 
@@ -40,16 +40,12 @@ class OfficialTool:
 
     def __init__(self, folder: Path, timeout: float = 240) -> None:
         """`timeout` of a command, in seconds; the first one waits for the JVM."""
-        self._timeout = timeout
         temp = temporary(folder)
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-Xss512k"]
         options += [f"-Duser.home={folder}", f"-Djava.io.tmpdir={temp}"]
         command = [shutil.which("java") or "java", *options]
         command += ["-cp", artifacts.java_driver(artifacts.CLIENT_5), "driver.AdminTool"]
-        self._log = (folder / "admin-tool.log").open("wb")
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, cwd=folder
-        )
+        self._program = AskedProgram(command, folder, "admin-tool.log", timeout)
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
         if words[0] == "startMonitoring":
@@ -65,31 +61,11 @@ class OfficialTool:
 
     def ask(self, *words: str) -> Printed:
         """One request of the driver."""
-        requests, answers = self._pipes()
-        watchdog = threading.Timer(self._timeout, self._process.kill)
-        watchdog.start()
-        try:
-            requests.write("\t".join(words).encode() + b"\n")
-            requests.flush()
-            head = answers.readline().split()
-            if len(head) != 3 or head[0] != b"=":
-                raise RuntimeError(f"the official tool ended at {words}: {head!r}")
-            out, err = (answers.read(int(size)).decode() for size in head[1:])
-        finally:
-            watchdog.cancel()
-        return Printed(out, err)
+        out, err = self._program.ask(words, 2)
+        return Printed(out.decode(), err.decode())
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in self._pipes():
-            pipe.close()
-        self._log.close()
-
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        return self._process.stdin, self._process.stdout
+        self._program.close()
 
 
 class OurTool:

@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
 from compat_tests.wire import records
+from compat_tests.wire.asks import create_topic
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
 from tests.patience import until
@@ -114,17 +116,7 @@ class Side:
     # --- what clients do
 
     def create(self, topic: str, queues: int = 2) -> None:
-        fields = {
-            "topic": topic,
-            "defaultTopic": "TBW102",
-            "readQueueNums": queues,
-            "writeQueueNums": queues,
-            "perm": 6,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": "false",
-        }
-        reply = self.ask(CREATE_TOPIC, fields)
+        reply = self.ask(CREATE_TOPIC, create_topic(topic, queues).ext)
         assert reply.code == SUCCESS, reply
 
     def send(
@@ -267,12 +259,23 @@ def waits(properties: str) -> bool:
     return any(name in properties for name in ("DELAY\x01", "TIMER_DELIVER_MS\x01"))
 
 
-def skip_unless_live(request: pytest.FixtureRequest, *kinds: str) -> None:
-    """Pairs that cost minutes, since a real slave asks for tables once a minute: only in `make compat-live`."""
-    if request.param in kinds and not request.config.getoption("--live"):
+@contextmanager
+def played(
+    request: pytest.FixtureRequest, home: Path, *live_only: str, **settings: Mapping[str, str]
+) -> Iterator[Pair]:
+    """A fixture's pair; ended whatever its state.
+
+    Some cost minutes, since a real slave asks for tables once a minute: those only in `make compat-live`.
+    """
+    if request.param in live_only and not request.config.getoption("--live"):
         pytest.skip(
             "a pair that `make compat-live` plays: its slave, a real one, waits for a minute"
         )
+    made = Pair(request.param, home, **settings)
+    try:
+        yield made
+    finally:
+        made.end()
 
 
 def logs(store: Path) -> dict[str, bytes]:

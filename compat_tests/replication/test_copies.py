@@ -10,15 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import (
-    LOG_FILE,
-    PAIRS,
-    SUCCESS,
-    Pair,
-    check_clean,
-    logs,
-    skip_unless_live,
-)
+from compat_tests.replication.pairs import LOG_FILE, PAIRS, SUCCESS, Pair, check_clean, logs, played
 from tests.patience import until
 
 TOPIC = "Copied"
@@ -27,10 +19,8 @@ LARGE = 100_000
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    skip_unless_live(request, "real-real")
-    made = Pair(request.param, tmp_path)
-    yield made
-    made.end()
+    with played(request, tmp_path, "real-real") as made:
+        yield made
 
 
 def fill(pair: Pair, name: str, count: int, size: int = 100) -> list[bytes]:
@@ -38,6 +28,17 @@ def fill(pair: Pair, name: str, count: int, size: int = 100) -> list[bytes]:
     for at, body in enumerate(sent):
         reply = pair.master.send(TOPIC, body, queue=at % 2)
         assert reply.code == SUCCESS, reply
+    return sent
+
+
+def followed(pair: Pair) -> list[bytes]:
+    """What was sent, and the slave has."""
+    pair.master.start()
+    pair.master.create(TOPIC)
+    pair.slave.start()
+    sent = fill(pair, "a", 40)
+    pair.settle(TOPIC)
+    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
     return sent
 
 
@@ -66,12 +67,7 @@ def check_copies(pair: Pair) -> None:
 
 def test_from_the_first_message(pair: Pair) -> None:
     # A slave asks for the tables when it starts, and then once a minute.
-    pair.master.start()
-    pair.master.create(TOPIC)
-    pair.slave.start()
-    sent = fill(pair, "a", 40)
-    pair.settle(TOPIC)
-    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    followed(pair)
     # Over the ends of files, with what is left of them.
     fill(pair, "b", 30, LARGE)
     pair.settle(TOPIC)
@@ -105,12 +101,7 @@ def test_a_new_slave_begins_with_the_last_file(pair: Pair) -> None:
 
 def test_a_master_that_comes_back_empty(pair: Pair) -> None:
     """Either slave keeps what only it has; ours has nothing of the new master's, and its messages are still read."""
-    pair.master.start()
-    pair.master.create(TOPIC)
-    pair.slave.start()
-    sent = fill(pair, "a", 40)
-    pair.settle(TOPIC)
-    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    sent = followed(pair)
     pair.master.stop()
     shutil.rmtree(pair.master.store)
     pair.master.start()

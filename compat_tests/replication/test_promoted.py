@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import (
-    PAIRS,
-    SUCCESS,
-    Pair,
-    Side,
-    check_clean,
-    skip_unless_live,
-)
+from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, Side, check_clean, played
 from tests.patience import until
 
 TOPIC = "Promoted"
@@ -25,10 +18,9 @@ OTHER = {"real": "ours", "ours": "real"}
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    skip_unless_live(request, "real-real", "ours-real")
-    made = Pair(request.param, tmp_path, common={"timerFlushIntervalMs": "500"})
-    yield made
-    made.end()
+    common = {"timerFlushIntervalMs": "500"}
+    with played(request, tmp_path, "real-real", "ours-real", common=common) as made:
+        yield made
 
 
 @pytest.mark.parametrize("taker", ["same", "other"])

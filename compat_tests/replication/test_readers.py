@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from compat_tests.replication import readers
-from compat_tests.replication.pairs import SUCCESS, Pair, Side, skip_unless_live
+from compat_tests.replication.pairs import SUCCESS, Pair, Side, played
 from compat_tests.scenarios.driver import Driver
 from tests.patience import until
 
@@ -36,13 +36,9 @@ COMMON: Final = {
 
 @pytest.fixture(params=["real-real", "ours-ours"])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    skip_unless_live(request, LIVE_ONLY)
-    made = Pair(request.param, tmp_path, common=COMMON)
-    try:
+    with played(request, tmp_path, LIVE_ONLY, common=COMMON) as made:
         # Who reads from the slave begins with the first message.
         yield made.start().join()
-    finally:
-        made.end()
 
 
 def has_all(pair: Pair, topic: str, queues: int) -> bool:

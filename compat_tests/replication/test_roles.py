@@ -10,13 +10,7 @@ from typing import Any
 
 import pytest
 
-from compat_tests.replication.pairs import (
-    PAIRS,
-    SUCCESS,
-    Pair,
-    Side,
-    skip_unless_live,
-)
+from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, Side, played
 from tests.patience import until
 
 TOPIC = "Roles"
@@ -28,10 +22,9 @@ BUSY = (2, "[REJECTREQUEST]system busy, start flow control for a while")
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    skip_unless_live(request, "real-real", "ours-real")
-    made = Pair(request.param, tmp_path, common={"recallMessageEnable": "true"})
-    yield made
-    made.end()
+    common = {"recallMessageEnable": "true"}
+    with played(request, tmp_path, "real-real", "ours-real", common=common) as made:
+        yield made
 
 
 def test_what_a_slave_answers(pair: Pair) -> None:

@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import (
-    PAIRS,
-    SUCCESS,
-    Pair,
-    check_clean,
-    logs,
-    skip_unless_live,
-)
+from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, check_clean, logs, played
 from tests.patience import until
 
 TOPIC = "Safe"
@@ -26,15 +19,13 @@ IN_TIME = (SUCCESS, True, False)
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
-    skip_unless_live(request, "real-real")
     settings = {
         "brokerRole": "SYNC_MASTER",
         "inSyncReplicas": "2",
         "slaveTimeout": str(int(SECONDS * 1000)),
     }
-    made = Pair(request.param, tmp_path, master=settings)
-    yield made
-    made.end()
+    with played(request, tmp_path, "real-real", master=settings) as made:
+        yield made
 
 
 def timed(pair: Pair, properties: str = "") -> tuple[int, bool, bool]:

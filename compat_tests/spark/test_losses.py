@@ -20,8 +20,8 @@ from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.server import Server
 from compat_tests.spark.stages.stage import QUEUES, Side, sides
 from tests.patience import until
+from tests.requests import send_header_v2
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 
 pytest.importorskip(
@@ -59,15 +59,11 @@ def fill(side: Side, topic: str, count: int) -> None:
     with BlockingClient(side.server.broker_addr, timeout=60) as client:
         waiting: list[int] = []
         for number in range(count):
-            header = SendMessageRequestHeaderV2(
-                producer_group="P",
-                topic=topic,
-                default_topic="TBW102",
+            header = send_header_v2(
+                topic,
                 default_topic_queue_nums=QUEUES,
                 queue_id=number % QUEUES,
-                sys_flag=0,
                 born_timestamp=int(time.time() * 1000),
-                flag=0,
                 properties=f"TAGS\x01{TAGS[number // QUEUES % len(TAGS)]}\x02",
                 reconsume_times=0,
                 unit_mode=False,

@@ -15,6 +15,7 @@ import pytest
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.processes import free_port
 from compat_tests.spark.stages.stage import QUEUES, Side, sides, spark_session
+from tests.spark.offsets.asked import counted
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
@@ -28,7 +29,6 @@ from trimq.spark.offsets import report
 from trimq.spark.offsets.history.history import look
 from trimq.spark.offsets.snapshot import bulk, cluster
 from trimq.spark.offsets.snapshot.cluster import ClusterSource
-from trimq.spark.offsets.snapshot.pace import PacedLink
 from trimq.spark.versions import has_streams
 
 ROOT = Path(__file__).parents[2]
@@ -86,15 +86,7 @@ def offsets(spark: Any, side: Side, **options: str) -> Any:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[RequestCode]:
     """How often this process asks each question from here on."""
-    counts: Counter[RequestCode] = Counter()
-    plain = PacedLink.ask
-
-    async def counted(self: PacedLink, addr: str, code: RequestCode, *more: Any) -> Any:
-        counts[code] += 1
-        return await plain(self, addr, code, *more)
-
-    monkeypatch.setattr(PacedLink, "ask", counted)
-    return counts
+    return counted(monkeypatch)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,6 +28,7 @@ from compat_tests.spark.stages.stage import (
     spark_session,
 )
 from tests.patience import until
+from tests.requests import send_header_v2
 from trimq.admin import BlockingAdminClient, NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
@@ -35,7 +36,6 @@ from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.send import (
     ConsumerSendMsgBackRequestHeader,
-    SendMessageRequestHeaderV2,
 )
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.remoting.clients.blocking import BlockingClient
@@ -90,15 +90,10 @@ def send_batches(side: Side, topic: str, count: int) -> None:
         admin.put_topic(side.server.broker_addr, topic=config)
     with BlockingClient(side.server.broker_addr) as client:
         for number in range(count):
-            header = SendMessageRequestHeaderV2(
-                producer_group="P",
-                topic=topic,
-                default_topic="TBW102",
+            header = send_header_v2(
+                topic,
                 default_topic_queue_nums=1,
-                queue_id=0,
-                sys_flag=0,
                 born_timestamp=number,
-                flag=0,
                 properties=f"UNIQ_KEY\x01B{number}\x02KEYS\x01b{number}\x02",
                 reconsume_times=0,
                 unit_mode=False,

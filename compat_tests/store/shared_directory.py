@@ -38,6 +38,36 @@ SUCCESS, NO_NEW_MESSAGE = 0, 19
 Key = tuple[int, bytes, str]
 
 
+def send_fields(topic: str, queue_id: int, properties: str, sys_flag: int = 0) -> dict[str, object]:
+    return {
+        "producerGroup": "P",
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": 4,
+        "queueId": queue_id,
+        "sysFlag": sys_flag,
+        "bornTimestamp": 1,
+        "flag": 0,
+        "properties": properties,
+        "reconsumeTimes": 0,
+    }
+
+
+def batch_fields(topic: str, number: int, properties: str) -> dict[str, object]:
+    """Of the batch of that number, by SEND_BATCH."""
+    sent = {
+        "a": "P",
+        "b": topic,
+        "c": "TBW102",
+        "d": 4,
+        "e": number % QUEUES,
+        "f": 0,
+        "g": number,
+        "h": 0,
+    }
+    return {**sent, "i": properties, "m": "true"}
+
+
 class Real:
     """The real broker over the shared directory."""
 
@@ -87,18 +117,7 @@ class Real:
     def send(self, queue_id: int, body: bytes, tag: str) -> tuple[int, str]:
         answer = self.ask(
             SEND,
-            {
-                "producerGroup": "P",
-                "topic": TOPIC,
-                "defaultTopic": "TBW102",
-                "defaultTopicQueueNums": 4,
-                "queueId": queue_id,
-                "sysFlag": 0,
-                "bornTimestamp": 1,
-                "flag": 0,
-                "properties": f"TAGS\x01{tag}\x02",
-                "reconsumeTimes": 0,
-            },
+            send_fields(TOPIC, queue_id, f"TAGS\x01{tag}\x02"),
             body,
         )
         assert answer.code == SUCCESS, answer.remark
@@ -210,10 +229,7 @@ def write_ours(store: MessageStore, count: int, seed: int) -> list[list[Key]]:
 
 
 def read_ours(
-    store: MessageStore,
-    queue_id: int,
-    topic: str = TOPIC,
-    tag_codes: frozenset[int] | None = None,
+    store: MessageStore, queue_id: int, topic: str = TOPIC, tag_codes: frozenset[int] | None = None
 ) -> list[Key]:
     found: list[Record] = []
     offset = store.min_offset(topic, queue_id)

@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from compat_tests.store.shared_directory import MAX, QUEUES, SETTINGS, SUCCESS, TOPIC, Real
+from compat_tests.store.shared_directory import (
+    MAX,
+    QUEUES,
+    SETTINGS,
+    SUCCESS,
+    TOPIC,
+    Real,
+    batch_fields,
+    send_fields,
+)
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.store.config import StoreConfig
@@ -44,18 +53,12 @@ def send(
     texts = {"UNIQ_KEY": f"U{number}", "KEYS": f"k{number} all", "TAGS": f"Tag{number % 3}"}
     answer = broker.ask(
         SEND,
-        {
-            "producerGroup": "P",
-            "topic": topic,
-            "defaultTopic": "TBW102",
-            "defaultTopicQueueNums": 4,
-            "queueId": number % QUEUES,
-            "sysFlag": sys_flag,
-            "bornTimestamp": 1,
-            "flag": 0,
-            "properties": "".join(f"{k}\x01{v}\x02" for k, v in (texts | properties).items()),
-            "reconsumeTimes": 0,
-        },
+        send_fields(
+            topic,
+            number % QUEUES,
+            "".join(f"{k}\x01{v}\x02" for k, v in (texts | properties).items()),
+            sys_flag,
+        ),
         b"body of %d " % number + b"x" * (number % 700),
     )
     assert answer.code == SUCCESS, answer.remark
@@ -72,18 +75,7 @@ def send_batch(broker: Real, number: int, topic: str) -> None:
     items = [BatchItem(0, b"item", b"KEYS\x01b%d\x02" % at) for at in range(number // 10 % 5 + 1)]
     answer = broker.ask(
         SEND_BATCH,
-        {
-            "a": "P",
-            "b": topic,
-            "c": "TBW102",
-            "d": 4,
-            "e": number % QUEUES,
-            "f": 0,
-            "g": number,
-            "h": 0,
-            "i": f"UNIQ_KEY\x01B{number}\x02TAGS\x01Tag1\x02",
-            "m": "true",
-        },
+        batch_fields(topic, number, f"UNIQ_KEY\x01B{number}\x02TAGS\x01Tag1\x02"),
         join_batch(items),
     )
     assert answer.code == SUCCESS, answer.remark

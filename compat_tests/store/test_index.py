@@ -17,6 +17,7 @@ from compat_tests.store.shared_directory import (
     SETTINGS,
     TOPIC,
     Real,
+    send_fields,
 )
 from compat_tests.wire import records
 from tests.patience import until
@@ -69,18 +70,7 @@ def write_real(broker: Real, first: int, count: int) -> None:
     for number in range(first, first + count):
         answer = broker.ask(
             SEND,
-            {
-                "producerGroup": "P",
-                "topic": TOPIC,
-                "defaultTopic": "TBW102",
-                "defaultTopicQueueNums": 4,
-                "queueId": number % QUEUES,
-                "sysFlag": 0,
-                "bornTimestamp": 1,
-                "flag": 0,
-                "properties": properties(number),
-                "reconsumeTimes": 0,
-            },
+            send_fields(TOPIC, number % QUEUES, properties(number)),
             bytes(1 + number % 700),
         )
         assert answer.code == FOUND, answer.remark

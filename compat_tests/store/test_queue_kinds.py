@@ -24,6 +24,7 @@ from compat_tests.store.shared_directory import (
     TOPIC,
     Key,
     Real,
+    batch_fields,
     keys,
     kill_ours,
     read_ours,
@@ -107,18 +108,9 @@ def send_batches(broker: Real, count: int, seed: int) -> None:
             del outer["UNIQ_KEY"]
         answer = broker.ask(
             SEND_BATCH,
-            {
-                "a": "P",
-                "b": BATCHES,
-                "c": "TBW102",
-                "d": 4,
-                "e": number % QUEUES,
-                "f": 0,
-                "g": number,
-                "h": 0,
-                "i": "".join(f"{key}\x01{value}\x02" for key, value in outer.items()),
-                "m": "true",
-            },
+            batch_fields(
+                BATCHES, number, "".join(f"{key}\x01{value}\x02" for key, value in outer.items())
+            ),
             body,
         )
         assert answer.code == SUCCESS, answer.remark

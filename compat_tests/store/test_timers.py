@@ -14,7 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.store.shared_directory import SETTINGS, SUCCESS, TOPIC, Real, open_ours
+from compat_tests.store.shared_directory import (
+    SETTINGS,
+    SUCCESS,
+    TOPIC,
+    Real,
+    open_ours,
+    send_fields,
+)
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
 from tests.patience import until
@@ -105,18 +112,9 @@ class Ledger:
         properties = {"UNIQ_KEY": unique, "TIMER_DELIVER_MS": str(self.due[unique]), **more}
         answer = broker.ask(
             SEND,
-            {
-                "producerGroup": "P",
-                "topic": TOPIC,
-                "defaultTopic": "TBW102",
-                "defaultTopicQueueNums": 4,
-                "queueId": 0,
-                "sysFlag": 0,
-                "bornTimestamp": 1,
-                "flag": 0,
-                "properties": "".join(f"{key}\x01{value}\x02" for key, value in properties.items()),
-                "reconsumeTimes": 0,
-            },
+            send_fields(
+                TOPIC, 0, "".join(f"{key}\x01{value}\x02" for key, value in properties.items())
+            ),
             unique.encode(),
         )
         assert answer.code == SUCCESS, answer.remark

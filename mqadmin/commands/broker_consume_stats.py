@@ -9,7 +9,7 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.bodies.queue_tables import BrokerConsumeStatsTable, by_queue
 from trimq.codec.java.moments import local_seconds
-from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, chosen_addrs
 from trimq.mqadmin.text.java import cut
 
 _HEAD: Final = "{:<64}  {:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20}  {}"
@@ -39,14 +39,8 @@ _TITLES: Final = (
     help="How long to wait for the answer.",
 )
 @click.option("-l", "--level", type=int, default=0, help="Only queues at least this far behind.")
-@click.option(
-    "-o",
-    "--order",
-    "ordered_only",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Only groups that consume in order.",
+@boolean_option(
+    "-o", "--order", "ordered_only", default=False, help="Only groups that consume in order."
 )
 def command(
     run: Run, broker_addr: str, timeout_millis: int, level: int, ordered_only: bool

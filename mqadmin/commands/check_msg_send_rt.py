@@ -2,11 +2,9 @@
 
 from typing import Final
 
-import click
-
 from trimq.admin.messages.sending import NewMessage
 from trimq.mqadmin.common.round_trips import RoundTrips, mean_text
-from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.framework import Run, admin_command, number_option, topic_option
 from trimq.mqadmin.text.java import java
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
@@ -14,17 +12,8 @@ _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
 
 @admin_command("checkMsgSendRT")
 @topic_option
-@click.option(
-    "-a", "--amount", type=click.IntRange(min=1), default=100, show_default=True, help="Messages."
-)
-@click.option(
-    "-s",
-    "--size",
-    type=click.IntRange(min=0),
-    default=128,
-    show_default=True,
-    help="Bytes of each.",
-)
+@number_option("-a", "--amount", default=100, help="Messages.")
+@number_option("-s", "--size", least=0, default=128, help="Bytes of each.")
 def command(run: Run, topic: str, amount: int, size: int) -> None:
     message = NewMessage(topic=topic, body=b"a" * size)
     places = run.admin.write_queues(topic)

@@ -12,7 +12,7 @@ from trimq.admin.messages.sending import NewMessage
 from trimq.mqadmin.common.repeating import repeat
 from trimq.mqadmin.common.round_trips import RoundTrips, mean_text
 from trimq.mqadmin.failures import FAILURES, Failed
-from trimq.mqadmin.framework import Run, admin_command, boolean
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, number_option
 from trimq.mqadmin.text.java import hash_order
 
 _HEAD: Final = "{:<24}  {:<24}  {:<4}  {:<8}  {:<8}"
@@ -21,30 +21,14 @@ _TITLES: Final = ("#Cluster Name", "#Broker Name", "#RT", "#successCount", "#fai
 
 
 @admin_command("clusterRT")
-@click.option(
-    "-a",
-    "--amount",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    help="Messages to each broker in a round.",
-)
-@click.option(
-    "-s",
-    "--size",
-    type=click.IntRange(min=0),
-    default=128,
-    show_default=True,
-    help="Bytes of a body.",
-)
+@number_option("-a", "--amount", default=100, help="Messages to each broker in a round.")
+@number_option("-s", "--size", least=0, default=128, help="Bytes of a body.")
 @click.option("-c", "--cluster", help="Only this cluster.")
-@click.option(
+@boolean_option(
     "-p",
     "--print",
     "--print log",
     "as_log",
-    type=boolean,
-    metavar="true|false",
     default=False,
     help="Lines of a log instead of a table.",
 )
@@ -57,15 +41,7 @@ _TITLES: Final = ("#Cluster Name", "#Broker Name", "#RT", "#successCount", "#fai
     show_default=True,
     help="A place to name in the log.",
 )
-@click.option(
-    "-i",
-    "--interval",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    metavar="SECONDS",
-    help="Between rounds.",
-)
+@number_option("-i", "--interval", least=0, default=10, metavar="SECONDS", help="Between rounds.")
 def command(
     run: Run, amount: int, size: int, cluster: str | None, as_log: bool, room: str, interval: int
 ) -> None:

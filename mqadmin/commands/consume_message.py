@@ -9,9 +9,10 @@ import click
 
 from trimq.admin.messages.pulling import Place
 from trimq.mqadmin.common.printed import print_message
-from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.common.times import begin_option, end_option
+from trimq.mqadmin.framework import Run, admin_command, number_option, topic_option
 from trimq.mqadmin.text.messages import places_in_order, queue_text
-from trimq.mqadmin.text.moments import MOMENT, moment
+from trimq.mqadmin.text.moments import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +39,13 @@ class Window:
 @click.option("-i", "--queueId", "queue_id", type=click.IntRange(min=0), help="Needs -b.")
 @click.option("-o", "--offset", type=click.IntRange(min=0), help="Start at this offset; needs -i.")
 @click.option("-g", "--consumerGroup", "group", help="Read as this group.")
-@click.option(
-    "-s",
-    "--beginTimestamp",
-    "begin",
-    type=moment,
-    metavar=MOMENT,
-    help="Only messages stored at or after this time.",
-)
-@click.option(
-    "-e",
-    "--endTimestamp",
-    "end",
-    type=moment,
-    metavar=MOMENT,
-    help="Only messages stored before this time.",
-)
-@click.option(
+@begin_option("-s", moment)
+@end_option()
+@number_option(
     "-c",
     "--MessageNumber",
     "limit",
-    type=click.IntRange(min=1),
     default=128,
-    show_default=True,
     help="How many at most; each queue uses up one more than it has, unless --json is given.",
 )
 def command(

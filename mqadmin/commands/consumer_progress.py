@@ -18,7 +18,7 @@ from trimq.codec.versions import version_name
 from trimq.mqadmin.common.gathering import progress_of
 from trimq.mqadmin.common.group_names import group_of
 from trimq.mqadmin.failures import FAILURES
-from trimq.mqadmin.framework import Run, admin_command, boolean
+from trimq.mqadmin.framework import Run, admin_command, boolean_option
 from trimq.mqadmin.text.java import cut, java
 from trimq.mqadmin.text.listing import in_order
 
@@ -34,14 +34,8 @@ _GROUP_TITLES: Final = ("#Group", "#Count", "#Version", "#Type", "#Model", "#TPS
 @admin_command("consumerProgress")
 @click.option("-g", "--groupName", "group", help="The group; without it, all groups.")
 @click.option("-t", "--topicName", "topic", help="Only this topic of the group.")
-@click.option(
-    "-s",
-    "--showClientIP",
-    "with_clients",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Also show who has each queue.",
+@boolean_option(
+    "-s", "--showClientIP", "with_clients", default=False, help="Also show who has each queue."
 )
 @click.option("-c", "--cluster", help="Accepted as by the official tool; lite topics need it.")
 def command(

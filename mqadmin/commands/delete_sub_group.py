@@ -14,7 +14,7 @@ from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.framework import (
     Run,
     admin_command,
-    boolean,
+    boolean_option,
     broker_or_cluster,
     chosen_addrs,
     dry_run_option,
@@ -31,14 +31,8 @@ from trimq.mqadmin.text.java import hash_order
     required=True,
     help=f"The group, or some separated by commas. {PACE}",
 )
-@click.option(
-    "-r",
-    "--removeOffset",
-    "with_offsets",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Delete its offsets, too.",
+@boolean_option(
+    "-r", "--removeOffset", "with_offsets", default=False, help="Delete its offsets, too."
 )
 @dry_run_option
 def command(

@@ -1,7 +1,6 @@
 """drainBroker: until a broker has nothing any more that somebody waits for, so that it can be stopped. A command of
 our own."""
 
-import signal
 import time
 from typing import Final
 
@@ -10,10 +9,10 @@ import click
 from trimq.admin.brokers.leaving import Remainder
 from trimq.codec.headers.namesrv import UnRegisterBrokerRequestHeader
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.common.drain_bar import DrainBar
+from trimq.mqadmin.common.drain_bar import DrainBar, saying_what_next
 from trimq.mqadmin.common.members import master_named
 from trimq.mqadmin.common.planning import would
-from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 
 _POLL_SECONDS: Final = 1.0
@@ -91,18 +90,10 @@ class Drain:
 
     def run(self, route_seconds: float, timeout: float | None) -> None:
         """Failed, with what to do next, when it is interrupted or takes too long."""
-        # Being stopped by a service manager ends as tidily as Ctrl-C.
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
+        with saying_what_next(self._undo):
             with self._progress:
                 self._wait(route_seconds, timeout)
             self._leave()
-        except KeyboardInterrupt:
-            raise Failed(f"interrupted; {self._undo()}") from None
-        except FAILURES as error:
-            raise Failed(f"{error}; {self._undo()}") from None
-        finally:
-            signal.signal(signal.SIGTERM, before)
 
     def _undo(self) -> str:
         if not self._wiped:

@@ -44,12 +44,7 @@ def command(
 
 
 def _of_cluster(
-    run: Run,
-    masters: list[str],
-    folder: str,
-    topics_only: bool,
-    groups_only: bool,
-    special: bool,
+    run: Run, masters: list[str], folder: str, topics_only: bool, groups_only: bool, special: bool
 ) -> None:
     topics: dict[str, TopicConfig] = {}
     groups: dict[str, SubscriptionGroupConfig] = {}

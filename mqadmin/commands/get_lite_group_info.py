@@ -6,7 +6,7 @@ import click
 
 from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody, LiteLagInfo
 from trimq.mqadmin.common.lite import group_option, on_brokers, parent_option, time_or
-from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.framework import Run, admin_command, number_option
 
 _TOPIC_ROW: Final = "{:<50} {:<16} {:<16} {:<16} {:<30}"
 _TOPIC_TITLES: Final = (
@@ -24,15 +24,7 @@ _LAG_TITLES: Final = ("NO", "Lite Topic", "Lag Count", "UnconsumedTimestamp")
 @parent_option
 @group_option
 @click.option("-l", "--liteTopic", "lite_topic", help="Only this lite topic.")
-@click.option(
-    "-k",
-    "--topK",
-    "limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="How many from each broker.",
-)
+@number_option("-k", "--topK", "limit", default=20, help="How many from each broker.")
 def command(run: Run, parent: str, group: str, lite_topic: str | None, limit: int) -> None:
     route = run.admin.topic_route(parent)
     found: list[GetLiteGroupInfoResponseBody] = []

@@ -12,7 +12,7 @@ from trimq.admin.errors import AdminError
 from trimq.admin.groups.groups import QueueHolder
 from trimq.admin.groups.progress import QueueProgress
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.codec.java.moments import local_seconds
+from trimq.codec.java.moments import duration, local_seconds
 from trimq.mqadmin.failures import FAILURES, Failed
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.java import cut
@@ -106,16 +106,3 @@ def _value(one: QueueProgress) -> dict[str, object]:
         "client": one.client,
         "remark": one.remark,
     }
-
-
-def duration(millis: int) -> str:
-    """`0`, `12.3s`, `4m05s`, `2h01m`, `3d04h`."""
-    seconds = millis // 1000
-    if seconds < 60:
-        return f"{millis / 1000:.1f}s" if millis else "0"
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if minutes < 60:
-        return f"{minutes}m{seconds % 60:02d}s"
-    if hours < 24:
-        return f"{hours}h{minutes % 60:02d}m"
-    return f"{days}d{hours % 24:02d}h"

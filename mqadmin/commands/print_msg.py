@@ -4,22 +4,14 @@ import click
 
 from trimq.admin.messages.pulling import Place
 from trimq.mqadmin.common.printed import print_message, which_messages
-from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, topic_option
 from trimq.mqadmin.text.messages import body_codec, places_in_order, queue_text
 
 
 @admin_command("printMsg")
 @topic_option
 @which_messages
-@click.option(
-    "-d",
-    "--printBody",
-    "with_body",
-    type=boolean,
-    metavar="true|false",
-    default=True,
-    help="Print bodies, too (default).",
-)
+@boolean_option("-d", "--printBody", "with_body", default=True, help="Print bodies, too (default).")
 @click.option("-l", "--lmqParentTopic", "parent", help="A lite topic's parent.")
 def command(
     run: Run,

@@ -5,7 +5,7 @@ from collections import Counter
 import click
 
 from trimq.mqadmin.common.printed import print_message, which_messages
-from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, topic_option
 from trimq.mqadmin.text.java import hash_order
 from trimq.mqadmin.text.messages import body_codec
 
@@ -17,33 +17,9 @@ from trimq.mqadmin.text.messages import body_codec
     "-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True, help="The queue."
 )
 @which_messages
-@click.option(
-    "-p",
-    "--printMsg",
-    "show",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Print the messages.",
-)
-@click.option(
-    "-d",
-    "--printBody",
-    "with_body",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Print their bodies, too.",
-)
-@click.option(
-    "-f",
-    "--calculate",
-    "count",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Count messages by tag.",
-)
+@boolean_option("-p", "--printMsg", "show", default=False, help="Print the messages.")
+@boolean_option("-d", "--printBody", "with_body", default=False, help="Print their bodies, too.")
+@boolean_option("-f", "--calculate", "count", default=False, help="Count messages by tag.")
 def command(
     run: Run,
     topic: str,

@@ -10,7 +10,7 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import ConsumeQueueData
 from trimq.codec.java import fastjson
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.framework import Run, admin_command, chosen_addrs, topic_option
+from trimq.mqadmin.framework import Run, admin_command, chosen_addrs, number_option, topic_option
 from trimq.mqadmin.text.java import java
 
 _RULE: Final = "=" * 38
@@ -22,14 +22,7 @@ _RULE: Final = "=" * 38
     "-q", "--queue", "queue_id", type=click.IntRange(min=0), required=True, help="The queue."
 )
 @click.option("-i", "--index", type=click.IntRange(min=0), required=True, help="The first entry.")
-@click.option(
-    "-c",
-    "--count",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="How many entries.",
-)
+@number_option("-c", "--count", default=10, help="How many entries.")
 @click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="Ask this broker.")
 @click.option("-g", "--consumer", "group", help="Show what this group subscribes to, too.")
 def command(

@@ -12,7 +12,7 @@ from trimq.admin.messages.sending import NewMessage
 from trimq.codec.records import property_keys
 from trimq.mqadmin.common.direct import consume_again, target_of
 from trimq.mqadmin.failures import FAILURES
-from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, topic_option
 from trimq.mqadmin.text.messages import MessageText, bodies_option, body_codec, sent_text
 
 # The producer gives a message that is sent again a new id.
@@ -24,14 +24,7 @@ _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
 @click.option("-i", "--msgId", "ids", required=True, help="Ids, separated by commas.")
 @click.option("-g", "--consumerGroup", "group", help="With -d: deliver it again to a consumer.")
 @click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
-@click.option(
-    "-s",
-    "--sendMessage",
-    "resend",
-    type=boolean,
-    metavar="true|false",
-    help="Send the message once more.",
-)
+@boolean_option("-s", "--sendMessage", "resend", help="Send the message once more.")
 @click.option("-u", "--unitName", "unit", help="Accepted as by the official tool.")
 @click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
 @click.option("-c", "--cluster", help="Search this cluster only.")

@@ -4,11 +4,11 @@ from typing import Final
 
 import click
 
-from trimq.admin.messages.finding import END_OF_TIME, KEY, TAG, MessageQuery
+from trimq.admin.messages.finding import KEY, TAG, MessageQuery
+from trimq.mqadmin.common.times import whole_time
 from trimq.mqadmin.failures import Failed
-from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.framework import Run, admin_command, number_option, topic_option
 from trimq.mqadmin.text.messages import message_value
-from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _HEAD: Final = "{:<50} {:>4} {:>40} {:<200}"
 _HOUR: Final = 3_600_000
@@ -18,33 +18,8 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
 @admin_command("queryMsgByKey")
 @topic_option
 @click.option("-k", "--msgKey", "key", required=True, help="The key, or the tag with -p T.")
-@click.option(
-    "-b",
-    "--beginTimestamp",
-    "begin",
-    type=start_moment,
-    default=0,
-    metavar=MOMENT,
-    help="Only messages stored at or after this time.",
-)
-@click.option(
-    "-e",
-    "--endTimestamp",
-    "end",
-    type=moment,
-    default=END_OF_TIME,
-    metavar=MOMENT,
-    help="Only messages stored at or before this time.",
-)
-@click.option(
-    "-m",
-    "--maxNum",
-    "limit",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    help="How many at most.",
-)
+@whole_time
+@number_option("-m", "--maxNum", "limit", default=64, help="How many at most.")
 @click.option("-c", "--cluster", help="Search this cluster only.")
 @click.option(
     "-p",

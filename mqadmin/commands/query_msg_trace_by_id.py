@@ -8,14 +8,14 @@ from typing import Final
 import click
 
 from trimq.admin.errors import NotFound
-from trimq.admin.messages.finding import END_OF_TIME, MessageQuery
+from trimq.admin.messages.finding import MessageQuery
 from trimq.codec.java.moments import local_seconds
 from trimq.codec.names import TRACE_TOPIC
+from trimq.mqadmin.common.times import whole_time
 from trimq.mqadmin.common.traces import CONSUMED, SENT, Trace, traces_of
 from trimq.mqadmin.failures import Failed
-from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.framework import Run, admin_command, number_option
 from trimq.mqadmin.text.java import hash_order, java
-from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"
 _SENT_TITLES: Final = (
@@ -50,33 +50,8 @@ _CONSUMED_TITLES: Final = (
     show_default=True,
     help="Where clients keep traces.",
 )
-@click.option(
-    "-b",
-    "--beginTimestamp",
-    "begin",
-    type=start_moment,
-    default=0,
-    metavar=MOMENT,
-    help="Only messages stored at or after this time.",
-)
-@click.option(
-    "-e",
-    "--endTimestamp",
-    "end",
-    type=moment,
-    default=END_OF_TIME,
-    metavar=MOMENT,
-    help="Only messages stored at or before this time.",
-)
-@click.option(
-    "-c",
-    "--maxNum",
-    "limit",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    help="Trace messages to search, at most.",
-)
+@whole_time
+@number_option("-c", "--maxNum", "limit", default=64, help="Trace messages to search, at most.")
 def command(run: Run, message_id: str, topic: str, begin: int, end: int, limit: int) -> None:
     query = MessageQuery(topic=topic, key=message_id, limit=limit, begin=begin, end=end)
     try:

@@ -24,17 +24,8 @@ from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_op
 @topic_option
 @mapping_option
 @dry_run_option
-def command(
-    run: Run,
-    brokers: str | None,
-    clusters: str | None,
-    map_file: str | None,
-    force: str | None,
-    topic: str,
-    out: Path | None,
-    dry_run: bool,
-) -> None:
-    chosen = targets(run, brokers, clusters, map_file, force)
+def command(run: Run, topic: str, out: Path | None, dry_run: bool, **named: str | None) -> None:
+    chosen = targets(run, **named)
     configs = run.admin.topic_configs(topic)
     if not configs:
         raise NotFound(f"no broker has topic {topic!r}")

@@ -15,7 +15,7 @@ from trimq.mqadmin.common.resetting import reset_everywhere, route_topic_of
 from trimq.mqadmin.framework import (
     Run,
     admin_command,
-    boolean,
+    boolean_option,
     chosen_addrs,
     dry_run_option,
     topic_option,
@@ -36,14 +36,7 @@ from trimq.mqadmin.text.offsets import show_committed, show_reset
     metavar=MOMENT,
     help="The time; -1 for the end.",
 )
-@click.option(
-    "-f",
-    "--force",
-    type=boolean,
-    metavar="true|false",
-    default=True,
-    help="false: never move forward.",
-)
+@boolean_option("-f", "--force", default=True, help="false: never move forward.")
 @click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="With -q: only there.")
 @click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
 @click.option(

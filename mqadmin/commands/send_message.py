@@ -16,7 +16,7 @@ import click
 from trimq.admin.messages.sending import NewMessage, Sent
 from trimq.codec.records import property_keys
 from trimq.mqadmin.failures import FAILURES, Failed
-from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, topic_option
 from trimq.mqadmin.text.moments import MOMENT, moment
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
@@ -137,15 +137,7 @@ def _property(value: Any) -> tuple[str, str]:
 )
 @click.option("-b", "--broker", "broker_name", help="The name of the broker to send to.")
 @click.option("-i", "--qid", "queue_id", type=click.IntRange(min=0), help="The queue; needs -b.")
-@click.option(
-    "-m",
-    "--msgTraceEnable",
-    "trace",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Not supported.",
-)
+@boolean_option("-m", "--msgTraceEnable", "trace", default=False, help="Not supported.")
 def command(
     run: Run,
     topic: str,

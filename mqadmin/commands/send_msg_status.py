@@ -7,7 +7,7 @@ import click
 
 from trimq.admin.messages.sending import NewMessage
 from trimq.mqadmin.common.round_trips import RoundTrips
-from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.framework import Run, admin_command, number_option
 from trimq.mqadmin.text.messages import sent_text
 
 _TEXT = b"hello jodie"
@@ -15,23 +15,8 @@ _TEXT = b"hello jodie"
 
 @admin_command("sendMsgStatus")
 @click.option("-b", "--brokerName", "broker_name", required=True, help="The broker's name.")
-@click.option(
-    "-s",
-    "--messageSize",
-    "size",
-    type=click.IntRange(min=1),
-    default=128,
-    show_default=True,
-    help="Bytes of a body.",
-)
-@click.option(
-    "-c",
-    "--count",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="How many messages.",
-)
+@number_option("-s", "--messageSize", "size", default=128, help="Bytes of a body.")
+@number_option("-c", "--count", default=50, help="How many messages.")
 def command(run: Run, broker_name: str, size: int, count: int) -> None:
     trips = RoundTrips(run)
     # The first one may create the topic; only then are its queues known for certain.

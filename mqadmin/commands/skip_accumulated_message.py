@@ -5,21 +5,14 @@ import click
 from trimq.admin.groups.offsets import END
 from trimq.mqadmin.common.planning import plan_reset
 from trimq.mqadmin.common.resetting import reset_everywhere, route_topic_of
-from trimq.mqadmin.framework import Run, admin_command, boolean, dry_run_option, topic_option
+from trimq.mqadmin.framework import Run, admin_command, boolean_option, dry_run_option, topic_option
 from trimq.mqadmin.text.offsets import show_committed, show_reset
 
 
 @admin_command("skipAccumulatedMessage")
 @click.option("-g", "--group", required=True, help="The group.")
 @topic_option
-@click.option(
-    "-f",
-    "--force",
-    type=boolean,
-    metavar="true|false",
-    default=True,
-    help="false: never move forward.",
-)
+@boolean_option("-f", "--force", default=True, help="false: never move forward.")
 @click.option("-c", "--cluster", help="For lite topics: the topic whose route is used.")
 @dry_run_option
 def command(

@@ -26,17 +26,8 @@ from trimq.mqadmin.framework import Run, admin_command, topic_option
     help="Queues in all, on all brokers together.",
 )
 @mapping_option
-def command(
-    run: Run,
-    brokers: str | None,
-    clusters: str | None,
-    map_file: str | None,
-    force: str | None,
-    topic: str,
-    total: int,
-    out: Path | None,
-) -> None:
-    chosen = targets(run, brokers, clusters, map_file, force)
+def command(run: Run, topic: str, total: int, out: Path | None, **named: str | None) -> None:
+    chosen = targets(run, **named)
     configs = run.admin.topic_configs(topic)
     now = run.admin.link.now()
     before = write_mapping(topic, configs, epoch_of(configs) if configs else now, "before", out)

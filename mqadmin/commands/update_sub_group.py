@@ -10,7 +10,13 @@ import click
 from trimq.codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.java import fastjson
-from trimq.mqadmin.framework import Run, admin_command, boolean, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.framework import (
+    Run,
+    admin_command,
+    boolean_option,
+    broker_or_cluster,
+    chosen_addrs,
+)
 from trimq.mqadmin.text.attributes import read_changes
 from trimq.mqadmin.text.configs import group_text
 from trimq.mqadmin.text.java import hash_order
@@ -19,37 +25,21 @@ from trimq.mqadmin.text.java import hash_order
 @admin_command("updateSubGroup")
 @broker_or_cluster
 @click.option("-g", "--groupName", "group_name", required=True, help="The group.")
-@click.option(
-    "-s",
-    "--consumeEnable",
-    "consume_enable",
-    type=boolean,
-    metavar="true|false",
-    help="Default: true.",
-)
-@click.option(
+@boolean_option("-s", "--consumeEnable", "consume_enable", help="Default: true.")
+@boolean_option(
     "-m",
     "--consumeFromMinEnable",
     "consume_from_min_enable",
-    type=boolean,
-    metavar="true|false",
     help="May it begin at the first message? Default: false.",
 )
-@click.option(
+@boolean_option(
     "-d",
     "--consumeBroadcastEnable",
     "consume_broadcast_enable",
-    type=boolean,
-    metavar="true|false",
     help="May it broadcast? Default: false.",
 )
-@click.option(
-    "-o",
-    "--consumeMessageOrderly",
-    "consume_message_orderly",
-    type=boolean,
-    metavar="true|false",
-    help="Does it consume in order?",
+@boolean_option(
+    "-o", "--consumeMessageOrderly", "consume_message_orderly", help="Does it consume in order?"
 )
 @click.option("-q", "--retryQueueNums", "retry_queue_nums", type=int, help="Default: 1.")
 @click.option("-r", "--retryMaxTimes", "retry_max_times", type=int, help="Default: 16.")
@@ -62,12 +52,10 @@ from trimq.mqadmin.text.java import hash_order
     type=int,
     help="The broker to read from when far behind.",
 )
-@click.option(
+@boolean_option(
     "-a",
     "--notifyConsumerIdsChanged",
     "notify_consumer_ids_changed_enable",
-    type=boolean,
-    metavar="true|false",
     help="Tell members when one comes or goes (default).",
 )
 @click.option("--attributes", metavar="+KEY=VALUE,-KEY", help="Attributes to set or remove.")

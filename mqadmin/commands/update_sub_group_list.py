@@ -3,9 +3,9 @@
 import click
 
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.mqadmin.common.put_lists import put_list
 from trimq.mqadmin.files.lists import read_list
-from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.text.java import hash_order
+from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster
 
 
 @admin_command("updateSubGroupList")
@@ -15,12 +15,4 @@ from trimq.mqadmin.text.java import hash_order
 )
 def command(run: Run, broker_addr: str | None, cluster: str | None, filename: str) -> None:
     configs = read_list(SubscriptionGroupConfig, filename)
-    if not configs:
-        return
-
-    def submit(addr: str) -> None:
-        run.admin.put_groups(addr, configs)
-        text = f"submit batch of group config to {addr} success, please check the result later."
-        run.out.row(text, {"addr": addr, "groups": len(configs)})
-
-    run.on_each(hash_order(chosen_addrs(run, broker_addr, cluster)), submit)
+    put_list(run, broker_addr, cluster, "group", configs, run.admin.put_groups)

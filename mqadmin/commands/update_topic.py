@@ -17,7 +17,7 @@ from trimq.mqadmin.common.planning import hidden_messages, would
 from trimq.mqadmin.framework import (
     Run,
     admin_command,
-    boolean,
+    boolean_option,
     broker_or_cluster,
     chosen_addrs,
     dry_run_option,
@@ -42,30 +42,10 @@ _NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
 @click.option(
     "-p", "--perm", type=click.IntRange(0, 7), default=6, help="2 write, 4 read, 6 both (default)."
 )
-@click.option(
-    "-o",
-    "--order",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="The topic is an ordered one.",
-)
-@click.option(
-    "-u",
-    "--unit",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="The topic belongs to a unit.",
-)
-@click.option(
-    "-s",
-    "--hasUnitSub",
-    "unit_sub",
-    type=boolean,
-    metavar="true|false",
-    default=False,
-    help="Groups of units subscribe to the topic.",
+@boolean_option("-o", "--order", default=False, help="The topic is an ordered one.")
+@boolean_option("-u", "--unit", default=False, help="The topic belongs to a unit.")
+@boolean_option(
+    "-s", "--hasUnitSub", "unit_sub", default=False, help="Groups of units subscribe to the topic."
 )
 @drain_options
 @dry_run_option

@@ -6,6 +6,7 @@ import click
 
 from trimq.codec.flags import Perm
 from trimq.mqadmin.common.planning import would
+from trimq.mqadmin.common.write_perm import change_write_perm
 from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 
@@ -23,15 +24,7 @@ def command(run: Run, broker_name: str, dry_run: bool) -> None:
     if dry_run:
         _plan(run, broker_name, list(broker.broker_addrs.values()) if broker else [])
         return
-    what = f"wipe write perm of broker[{broker_name}]"
-    for addr in run.admin.name_servers:
-        try:
-            topics = run.admin.wipe_write_perm(addr, broker_name)
-        except FAILURES as error:
-            run.out.line(f"{what} in name server[{addr}] Failed")
-            run.problem(error)
-            continue
-        run.out.row(f"{what} in name server[{addr}] OK, {topics}", {"addr": addr, "topics": topics})
+    change_write_perm(run, "wipe", broker_name, run.admin.wipe_write_perm)
 
 
 def _plan(run: Run, broker_name: str, addrs: list[str]) -> None:

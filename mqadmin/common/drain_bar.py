@@ -1,11 +1,30 @@
-"""How far a drain is: a bar where somebody is watching, else a line for every change."""
+"""How far a drain is: a bar where somebody is watching, else a line for every change; and how it ends early."""
 
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import click
 
+from trimq.mqadmin.failures import FAILURES, Failed
 from trimq.mqadmin.framework import Run
+
+
+@contextmanager
+def saying_what_next(how_it_stands: Callable[[], str]) -> Iterator[None]:
+    """Failed, with how it stands, when the block is interrupted or fails."""
+    # Being stopped by a service manager ends as tidily as Ctrl-C.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Failed(f"interrupted; {how_it_stands()}") from None
+    except FAILURES as error:
+        raise Failed(f"{error}; {how_it_stands()}") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class DrainBar:

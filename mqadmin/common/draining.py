@@ -4,7 +4,6 @@ First writes to them stop; when every group has read them, they are removed. If 
 it says how far it came, and the same command continues from there.
 """
 
-import signal
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import Invalid, NotFound
 from trimq.admin.topics.draining import Tail
 from trimq.codec.bodies.topics import TopicConfig
-from trimq.mqadmin.common.drain_bar import DrainBar
+from trimq.mqadmin.common.drain_bar import DrainBar, saying_what_next
 from trimq.mqadmin.failures import FAILURES, Failed
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import complain
@@ -73,18 +72,10 @@ class Drain:
 
     def run(self) -> None:
         """Both steps. Failed, with what to do next, when it is interrupted or takes too long."""
-        # Being stopped by a service manager ends as tidily as Ctrl-C.
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
+        with saying_what_next(self._state):
             self._stop_writes()
             self._wait()
             self._drop_reads()
-        except KeyboardInterrupt:
-            raise Failed(f"interrupted; {self._state()}") from None
-        except FAILURES as error:
-            raise Failed(f"{error}; {self._state()}") from None
-        finally:
-            signal.signal(signal.SIGTERM, before)
 
     def _find(self, addrs: list[str]) -> list[Part]:
         """The topic on each broker that has it; NotFound when none has."""

@@ -1,9 +1,7 @@
 """What the two commands about static topics have in common."""
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -14,23 +12,16 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.static_topics import CREATED, REMAPPED, TopicRemappingDetailWrapper
 from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.files.writing import out_option, write_file
-from trimq.mqadmin.framework import Run
+from trimq.mqadmin.framework import Run, together
 from trimq.mqadmin.text.java import string_map
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def target_options(function: F) -> F:
-    """`-b NAME,...` and `-c CLUSTER,...`, and the flags for files that the official tool ignores."""
-    options = (
-        click.option("-b", "--brokers", metavar="NAME,...", help="Brokers to put queues on."),
-        click.option("-c", "--clusters", metavar="NAME,...", help="All brokers of clusters."),
-        click.option("-mf", "--mapFile", "map_file", hidden=True),
-        click.option("-fr", "--forceReplace", "force", hidden=True),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+target_options = together(
+    click.option("-b", "--brokers", metavar="NAME,...", help="Brokers to put queues on."),
+    click.option("-c", "--clusters", metavar="NAME,...", help="All brokers of clusters."),
+    click.option("-mf", "--mapFile", "map_file", hidden=True),
+    click.option("-fr", "--forceReplace", "force", hidden=True),
+)
+"""`-b NAME,...` and `-c CLUSTER,...`, and the flags for files that the official tool ignores."""
 
 
 def targets(

@@ -5,7 +5,7 @@ from typing import Any
 from trimq.codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm
-from trimq.mqadmin.text.java import java, string_map
+from trimq.mqadmin.text.java import joined, string_map
 
 
 def topic_text(topic: TopicConfig) -> str:
@@ -20,12 +20,12 @@ def topic_text(topic: TopicConfig) -> str:
         "order": topic.order,
         "attributes": string_map(topic.attributes),
     }
-    return f"TopicConfig [{_joined(parts)}]"
+    return f"TopicConfig [{joined(parts)}]"
 
 
 def group_text(group: SubscriptionGroupConfig) -> str:
     """SubscriptionGroupConfig.toString."""
-    return f"SubscriptionGroupConfig{{{_joined(group_parts(group))}}}"
+    return f"SubscriptionGroupConfig{{{joined(group_parts(group))}}}"
 
 
 def group_parts(group: SubscriptionGroupConfig) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _policy_text(policy: GroupRetryPolicy) -> str:
         "type": policy.type,
         "exponentialRetryPolicy": exponential
         and "ExponentialRetryPolicy{"
-        + _joined(
+        + joined(
             {
                 "initial": exponential.initial,
                 "max": exponential.max,
@@ -64,10 +64,6 @@ def _policy_text(policy: GroupRetryPolicy) -> str:
         )
         + "}",
         "customizedRetryPolicy": customized
-        and f"CustomizedRetryPolicy{{{_joined({'next': customized.next})}}}",
+        and f"CustomizedRetryPolicy{{{joined({'next': customized.next})}}}",
     }
-    return f"GroupRetryPolicy{{{_joined(parts)}}}"
-
-
-def _joined(parts: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={java(value)}" for name, value in parts.items())
+    return f"GroupRetryPolicy{{{joined(parts)}}}"

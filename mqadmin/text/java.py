@@ -60,3 +60,8 @@ def queue_hash(queue: MessageQueue) -> int:
 def string_map(values: Mapping[str, Any], capacity: int = 16) -> dict[str, Any]:
     """A map of strings in the order of a `HashMap`."""
     return {key: values[key] for key in hash_order(values, capacity=capacity)}
+
+
+def joined(parts: Mapping[str, Any]) -> str:
+    """`name=value, name=value`, as in most toString methods."""
+    return ", ".join(f"{name}={java(value)}" for name, value in parts.items())

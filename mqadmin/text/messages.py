@@ -16,7 +16,7 @@ from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.files.writing import TOOLS_FOLDER, is_plain_name, out_option, write_file
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import plain
-from trimq.mqadmin.text.java import hash_order, java, queue_hash, string_map
+from trimq.mqadmin.text.java import hash_order, java, joined, queue_hash, string_map
 
 # Where the official tool puts bodies, one file per message.
 BODIES: Final = TOOLS_FOLDER / "msgbodys"
@@ -125,7 +125,7 @@ def message_text(message: Message, *, as_stored: bool = False) -> str:
         "preparedTransactionOffset": message.prepared_transaction_offset,
         "toString()": _payload_text(message, as_stored),
     }
-    return f"MessageExt [{_joined(parts)}]"
+    return f"MessageExt [{joined(parts)}]"
 
 
 def _payload_text(message: Message, as_stored: bool) -> str:
@@ -141,7 +141,7 @@ def _payload_text(message: Message, as_stored: bool) -> str:
         "body": body,
         "transactionId": f"'{java(transaction)}'",
     }
-    return f"Message{{{_joined(parts)}}}"
+    return f"Message{{{joined(parts)}}}"
 
 
 def _is_half(message: Message) -> bool:
@@ -151,7 +151,7 @@ def _is_half(message: Message) -> bool:
 def queue_text(queue: MessageQueue) -> str:
     """MessageQueue.toString."""
     parts = {"topic": queue.topic, "brokerName": queue.broker_name, "queueId": queue.queue_id}
-    return f"MessageQueue [{_joined(parts)}]"
+    return f"MessageQueue [{joined(parts)}]"
 
 
 def places_in_order(places: list[Place]) -> list[Place]:
@@ -173,7 +173,7 @@ def sent_text(sent: Sent) -> str:
         "queueOffset": sent.queue_offset,
         "recallHandle": sent.recall_handle,
     }
-    return f"SendResult [{_joined(parts)}]"
+    return f"SendResult [{joined(parts)}]"
 
 
 def _track_text(track: Track) -> str:
@@ -182,11 +182,7 @@ def _track_text(track: Track) -> str:
         "trackType": track.kind,
         "exceptionDesc": track.problem,
     }
-    return f"MessageTrack [{_joined(parts)}]"
-
-
-def _joined(parts: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={java(value)}" for name, value in parts.items())
+    return f"MessageTrack [{joined(parts)}]"
 
 
 def body_codec(charset: str | None) -> str | None:

@@ -16,11 +16,7 @@ class UnregisterClient(Processor[UnregisterClientRequestHeader]):
     header = UnregisterClientRequestHeader
 
     def __init__(
-        self,
-        groups: SubscriptionGroups,
-        consumers: Consumers,
-        producers: Producers,
-        clock: Clock,
+        self, groups: SubscriptionGroups, consumers: Consumers, producers: Producers, clock: Clock
     ) -> None:
         self._groups = groups
         self._consumers = consumers

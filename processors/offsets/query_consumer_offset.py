@@ -22,12 +22,7 @@ class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
     shows_no_fields = True
     header = QueryConsumerOffsetRequestHeader
 
-    def __init__(
-        self,
-        static: StaticQueues,
-        offsets: ConsumerOffsets,
-        first: FirstOffsets,
-    ) -> None:
+    def __init__(self, static: StaticQueues, offsets: ConsumerOffsets, first: FirstOffsets) -> None:
         super().__init__(static)
         self._offsets = offsets
         self._first = first

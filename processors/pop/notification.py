@@ -12,6 +12,7 @@ from trimq.broker.pop.reading.selection import DRAWN_FROM
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader
 from trimq.codec.names import REMARK_LEFT
+from trimq.processors._peek_checks import check_peek
 from trimq.remoting.contract import Later, Peer, Processor, RemotingError, Request, Response
 
 Asked = Request[NotificationRequestHeader]
@@ -87,9 +88,7 @@ class Notification(Processor[NotificationRequestHeader]):
 
     def _check(self, header: NotificationRequestHeader, peer: Peer) -> Wanted:
         checks = self._checks
-        checks.readable("peeking message")
-        checks.topic(header.topic, header.queue_id, peer)
-        checks.group(header.consumer_group, peer)
+        check_peek(checks, header, peer)
         group, topic = header.consumer_group, header.topic
         return checks.looked_for(group, topic, header.exp_type, header.exp)
 

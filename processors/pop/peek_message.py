@@ -10,6 +10,7 @@ from trimq.broker.records import load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PeekMessageRequestHeader, PopMessageResponseHeader
+from trimq.processors._peek_checks import check_peek
 from trimq.remoting.contract import Body, Later, Processor, RemotingError, Request, Response
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
@@ -33,9 +34,7 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
     def handle(self, request: Asked) -> Response | Later:
         header, checks = request.header, self._checks
         try:
-            checks.readable("peeking message")
-            checks.topic(header.topic, header.queue_id, request.peer)
-            checks.group(header.consumer_group, request.peer)
+            check_peek(checks, header, request.peer)
         except RemotingError as error:
             # The original answers a refusal with the header, too.
             return Response(error.code, error.remark, _header(0))

@@ -5,6 +5,7 @@ from trimq.broker.pop.reading.long_polling import PopLongPolling
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader
 from trimq.codec.names import REMARK_LEFT
+from trimq.processors._peek_checks import check_peek
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
@@ -20,9 +21,7 @@ class PollingInfo(Processor[PollingInfoRequestHeader]):
     def handle(self, request: Request[PollingInfoRequestHeader]) -> Response:
         header, checks = request.header, self._checks
         try:
-            checks.readable("peeking message")
-            checks.topic(header.topic, header.queue_id, request.peer)
-            checks.group(header.consumer_group, request.peer)
+            check_peek(checks, header, request.peer)
         except RemotingError as error:
             # The original answers a refusal with the header, too.
             return Response(error.code, error.remark, PollingInfoResponseHeader(polling_num=0))

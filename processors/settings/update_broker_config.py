@@ -1,8 +1,10 @@
 """UPDATE_BROKER_CONFIG: change settings of the running broker."""
 
+from functools import partial
+
 from trimq.codec.codes import RequestCode
 from trimq.processors._config_update import Settings, update_settings
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, Request
 
 
 class UpdateBrokerConfig(Processor[None]):
@@ -12,7 +14,4 @@ class UpdateBrokerConfig(Processor[None]):
         self._settings = settings
 
     def handle(self, request: Request[None]) -> Later:
-        return Later(request, self._answer)
-
-    async def _answer(self, request: Request[None]) -> Response:
-        return await update_settings(self._settings, request)
+        return Later(request, partial(update_settings, self._settings))

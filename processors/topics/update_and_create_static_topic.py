@@ -3,15 +3,14 @@
 from trimq.broker.config import BrokerConfig
 from trimq.broker.topics.checks import (
     Announced,
+    asked_for,
     check_name,
     check_not_elastic,
     check_not_system,
-    filter_type,
 )
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
-from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.codec.names import REMARK_LEFT
@@ -37,21 +36,13 @@ class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):
 
     async def _answer(self, request: Request[CreateTopicRequestHeader]) -> Response:
         header = request.header
-        kind = filter_type(header.topic_filter_type)
+        topic = asked_for(header)
         detail = decode_request(TopicQueueMappingDetail, bytes(request.body))
         check_name(header.topic)
         check_not_system(self._config, self._topics, header.topic)
         check_not_elastic(self._topics, header.topic)
         detail.topic = header.topic
         self._topics.mappings.update(detail, force=header.force)
-        topic = TopicConfig(
-            topic_name=header.topic,
-            read_queue_nums=header.read_queue_nums,
-            write_queue_nums=header.write_queue_nums,
-            topic_filter_type=kind,
-            perm=header.perm,
-            topic_sys_flag=header.topic_sys_flag or 0,
-        )
         self._topics.update(topic)
         await self._announced()
         return Response(remark=REMARK_LEFT)

@@ -4,14 +4,13 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.tables.attributes import parse_changes
 from trimq.broker.topics.checks import (
     Announced,
+    asked_for,
     check_message_type,
     check_name,
     check_not_system,
     check_stays_elastic,
-    filter_type,
 )
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.codec.names import REMARK_LEFT
@@ -42,19 +41,11 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
 
     async def _answer(self, request: Request[CreateTopicRequestHeader]) -> Response:
         header = request.header
-        kind = filter_type(header.topic_filter_type)
+        topic = asked_for(header)
         check_name(header.topic)
         check_not_system(self._config, self._topics, header.topic)
-        topic = TopicConfig(
-            topic_name=header.topic,
-            read_queue_nums=header.read_queue_nums,
-            write_queue_nums=header.write_queue_nums,
-            topic_filter_type=kind,
-            perm=header.perm,
-            topic_sys_flag=header.topic_sys_flag or 0,
-            order=header.order,
-            attributes=parse_changes(header.attributes),
-        )
+        topic.order = header.order
+        topic.attributes = parse_changes(header.attributes)
         check_message_type(self._config, topic)
         check_stays_elastic(self._topics, topic)
         if topic != self._topics.get(header.topic):

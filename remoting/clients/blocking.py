@@ -7,7 +7,6 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from trimq.codec.errors import CodecError
@@ -47,12 +46,7 @@ class BlockingClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

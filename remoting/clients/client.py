@@ -46,7 +46,7 @@ class Client:
         processors: Sequence[AnyProcessor] = (),
         limits: Limits | None = None,
         coding: int = JSON,
-        timeout: float = 3,  # noqa: ASYNC109
+        timeout: float = 3,
         extra_fields: Mapping[str, str] | None = None,
         on_closed: Callable[[], object] | None = None,
     ) -> AsyncIterator["Client"]:
@@ -106,11 +106,7 @@ class Client:
         return self._connection.closed
 
     async def request(
-        self,
-        code: int,
-        header: Header | None = None,
-        body: Body = b"",
-        timeout: float = 3,  # noqa: ASYNC109
+        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
     ) -> RemotingCommand:
         """Ask and wait for the answer, whatever its code; RemotingTimeout or PeerGone if none."""
         try:

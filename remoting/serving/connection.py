@@ -196,11 +196,7 @@ class Connection(Peer):
         self._shared.extra_fields = fields
 
     async def ask(
-        self,
-        code: int,
-        header: Header | None = None,
-        body: Body = b"",
-        timeout: float = 3,  # noqa: ASYNC109
+        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
     ) -> RemotingCommand:
         opaque = self._questions.next_opaque()
         with trio.fail_after(timeout):

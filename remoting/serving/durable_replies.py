@@ -31,10 +31,7 @@ class ParkedReplies:
     __slots__ = ("_gates", "_nursery", "_outbox", "_parked_in", "_replies", "_send", "_timing")
 
     def __init__(
-        self,
-        gates: tuple[Awaited, ...],
-        outbox: Outbox,
-        send: Callable[[list[Reply]], None],
+        self, gates: tuple[Awaited, ...], outbox: Outbox, send: Callable[[list[Reply]], None]
     ) -> None:
         self._gates = gates
         self._outbox = outbox

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from trimq.spark.errors import SparkSourceError
+from trimq.spark.errors import check_version
 from trimq.spark.offsets.snapshot.table import now_millis
 from trimq.spark.offsets.source import asked, planned
 from trimq.spark.offsets.source_options import OffsetsOptions
@@ -63,9 +63,5 @@ def _offset(taken: int) -> dict[str, Any]:
 
 
 def _taken(offset: dict[str, Any]) -> int:
-    if offset.get("version") != VERSION:
-        raise SparkSourceError(
-            f"the checkpoint's offsets have version {offset.get('version')!r}, this TriMQ reads"
-            f" {VERSION}: use the TriMQ that wrote them, or another checkpointLocation"
-        )
+    check_version(offset, VERSION)
     return int(offset["takenAt"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import TracebackType
 from typing import Self, TypeVar
 
 from trimq.codec.bodies.base import encode_body
@@ -36,12 +35,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -82,10 +76,7 @@ class Cluster:
         return [name for name in names if name not in own]
 
     def look(
-        self,
-        topics: Iterable[str],
-        known: Iterable[QueueKey] = (),
-        listed: Collection[str] = (),
+        self, topics: Iterable[str], known: Iterable[QueueKey] = (), listed: Collection[str] = ()
     ) -> View:
         """Every queue of the topics that may be read now, and what became of known ones.
 

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from trimq.spark.errors import SparkSourceError, sentences
+from trimq.spark.errors import check_version, sentences
 from trimq.spark.options.positions import Offsets, QueueKey, read_offsets, write_offsets
 from trimq.spark.options.values import ReadOptions
 from trimq.spark.parts import RangesPartition
@@ -200,11 +200,7 @@ def _json(queues: Offsets, begin: Offsets | None = None) -> dict[str, Any]:
 
 
 def _queues(offset: dict[str, Any]) -> Offsets:
-    if offset.get("version") != VERSION:
-        raise SparkSourceError(
-            f"the checkpoint's offsets have version {offset.get('version')!r}, this TriMQ reads"
-            f" {VERSION}: use the TriMQ that wrote them, or another checkpointLocation"
-        )
+    check_version(offset, VERSION)
     return read_offsets(offset["queues"])
 
 

@@ -85,10 +85,7 @@ def unwrap(rows: Rows) -> Rows:
 
 
 def to_batch(
-    rows: Rows,
-    names: Sequence[str],
-    broker_name: str | None,
-    tags: frozenset[str] = frozenset(),
+    rows: Rows, names: Sequence[str], broker_name: str | None, tags: frozenset[str] = frozenset()
 ) -> pa.RecordBatch:
     """The columns `names` of the records; without those that have none of the tags, if any are given."""
     made = rows.columns(broker_name, "properties" in names)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from trimq.spark.records.columns import Columns
 
 Row = tuple[Any, ...]
+# What is asked for; None: of any.
+Topics = frozenset[bytes] | None
+QueueIds = frozenset[int] | None
 
 # What is where in a row of `outline_records`.
 CRC: Final = 2
@@ -65,14 +68,8 @@ class Rows(ABC):
         """Those whose positions are within a span, its end not included."""
 
     @abstractmethod
-    def select(
-        self,
-        start: int,
-        end: int,
-        topics: frozenset[bytes] | None,
-        queue_ids: frozenset[int] | None,
-    ) -> Rows:
-        """Those stored from `start` on and before `end`, of these topics and queues; None: of any."""
+    def select(self, start: int, end: int, topics: Topics, queue_ids: QueueIds) -> Rows:
+        """Those stored from `start` on and before `end`, of these topics and queues."""
 
     @abstractmethod
     def sound(self, unsure: int) -> Rows:

@@ -14,8 +14,10 @@ from trimq.spark.records.rows import (
     STORE_HOST,
     STORE_TIMESTAMP,
     SYS_FLAG,
+    QueueIds,
     Row,
     Rows,
+    Topics,
 )
 
 _ROW_SIZE = 8 * FIELDS
@@ -66,13 +68,7 @@ class NativeRows(Rows):
             self.buffer, b"".join(packed[at * size : end * size] for at, end in spans)
         )
 
-    def select(
-        self,
-        start: int,
-        end: int,
-        topics: frozenset[bytes] | None,
-        queue_ids: frozenset[int] | None,
-    ) -> Rows:
+    def select(self, start: int, end: int, topics: Topics, queue_ids: QueueIds) -> Rows:
         packed = _rows.select(self.packed, self.buffer, start, end, topics, queue_ids)
         return NativeRows(self.buffer, packed)
 

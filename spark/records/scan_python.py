@@ -17,8 +17,10 @@ from trimq.spark.records.rows import (
     STORE_TIMESTAMP,
     SYS_FLAG,
     TOPIC_AT,
+    QueueIds,
     Row,
     Rows,
+    Topics,
 )
 
 
@@ -54,13 +56,7 @@ class PythonRows(Rows):
         listed = self._listed
         return PythonRows(self.buffer, [row for at, end in spans for row in listed[at:end]])
 
-    def select(
-        self,
-        start: int,
-        end: int,
-        topics: frozenset[bytes] | None,
-        queue_ids: frozenset[int] | None,
-    ) -> Rows:
+    def select(self, start: int, end: int, topics: Topics, queue_ids: QueueIds) -> Rows:
         buffer = self.buffer
         return self._those(
             lambda row: (

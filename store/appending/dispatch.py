@@ -37,10 +37,7 @@ class _Unseen:
     __slots__ = ("entered", "queues", "records")
 
     def __init__(
-        self,
-        records: list[Dispatched],
-        queues: list[Queue | None],
-        entered: list[Entered],
+        self, records: list[Dispatched], queues: list[Queue | None], entered: list[Entered]
     ) -> None:
         self.records = records
         self.queues = queues
@@ -131,10 +128,7 @@ class Dispatch:
     # --- a write: `enter`, what the appender does besides, `tell`
 
     def enter(
-        self,
-        records: list[Dispatched],
-        queues: list[Queue | None],
-        entered: list[Entered],
+        self, records: list[Dispatched], queues: list[Queue | None], entered: list[Entered]
     ) -> None:
         """These are in the log; None: a record without an entry. The lists are kept."""
         if self.is_bound:

@@ -86,12 +86,7 @@ class CheckedQueue:
 
 class QueueChecks:
     def __init__(
-        self,
-        root: Path,
-        walk: LogWalk,
-        state: StoreState,
-        tags: TagCodes,
-        findings: Findings,
+        self, root: Path, walk: LogWalk, state: StoreState, tags: TagCodes, findings: Findings
     ) -> None:
         self.directory = root / "consumequeue"
         self._walk = walk

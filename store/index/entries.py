@@ -6,7 +6,6 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 import os
-from types import TracebackType
 from typing import Final, Self
 
 from trimq.codec.entries.index import (
@@ -74,10 +73,5 @@ class EntryReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

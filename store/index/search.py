@@ -40,12 +40,7 @@ class FileSearch:
     __slots__ = ("_newest", "_path", "_shape", "_tail", "header")
 
     def __init__(
-        self,
-        path: str,
-        shape: Shape,
-        header: IndexHeader,
-        newest: int,
-        tail: tuple[int, bytes],
+        self, path: str, shape: Shape, header: IndexHeader, newest: int, tail: tuple[int, bytes]
     ) -> None:
         self.header = header
         self._path = path

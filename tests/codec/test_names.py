@@ -3,24 +3,12 @@
 import ast
 from pathlib import Path
 
+from tests.layers import LAYERS
 from trimq.codec import names
 
 ROOT = Path(__file__).parents[2]
 # Where they are; what was imported may be compiled.
 HOME = (ROOT / "codec" / "names.py").resolve()
-LAYERS = [
-    "admin",
-    "base",
-    "broker",
-    "codec",
-    "mqadmin",
-    "namesrv",
-    "processors",
-    "remoting",
-    "spark",
-    "store",
-    "trimq",
-]
 PREFIXES = (names.RETRY_PREFIX, names.DLQ_PREFIX, names.LMQ_PREFIX)
 # Short or everyday words among them would be found where they mean something else.
 NAMES = {text for text in vars(names).values() if isinstance(text, str) and "_" in text} | {
@@ -47,7 +35,7 @@ def test_no_other_module_writes_them_down() -> None:
 def _modules() -> list[Path]:
     found = {
         path.resolve()
-        for layer in LAYERS
+        for layer in (*LAYERS, "trimq")
         for path in (ROOT / layer).rglob("*.py")
         if path.resolve() != HOME
     }

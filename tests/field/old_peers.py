@@ -146,12 +146,7 @@ class OldCluster:
         return self.servers[BROKER]
 
     async def ask(
-        self,
-        addr: str,
-        code: AnyRequestCode,
-        header: Header | None = None,
-        body: bytes = b"",
-        factor: float = 1,
+        self, addr: str, code: AnyRequestCode, header: Header | None, body: bytes, factor: float
     ) -> RemotingCommand:
         fields = {} if header is None else encode_header(header)
         self.asked.append((addr, int(code)))

@@ -6,8 +6,6 @@ was never registered, while its ready line said nothing of it. Right, as RocketM
 
 import logging
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,9 @@ import trio
 import trio.testing
 
 import trimq
+from tests.broker.cluster.test_registration import Broker
 from tests.field.old_peers import VERSIONS, OldNameServer, old_name_server
-from trimq.base.clock import Clock
-from trimq.broker.cluster.registration import ACCEPT_SECONDS, Registration
-from trimq.broker.config import BrokerConfig
-from trimq.broker.identity import BrokerIdentity
-from trimq.broker.topics.table import Topics
+from trimq.broker.cluster.registration import ACCEPT_SECONDS
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
@@ -30,23 +25,6 @@ MEMBERS = RequestCode.GET_BROKER_MEMBER_GROUP
 ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC
 REGISTER = RequestCode.REGISTER_BROKER
 SENTENCE = "two brokers have the same name and id"
-
-
-class Broker:
-    """What registers."""
-
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        self.config = BrokerConfig(broker_name="broker-a", **settings)
-        self.topics = Topics(self.config, folder, Clock())
-        self.identity = BrokerIdentity("c", "broker-a", 0, "10.0.0.1:10911", "10.0.0.1:10912")
-
-    @asynccontextmanager
-    async def registered(self, *name_servers: str) -> AsyncIterator[Registration]:
-        registration = Registration(self.config, self.identity, self.topics, name_servers)
-        async with trio.open_nursery() as nursery:
-            await nursery.start(registration.run)
-            yield registration
-            nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -15,7 +15,7 @@ import trio
 
 from tests.processors.conftest import Broker
 from tests.processors.pop.conftest import PopClient
-from tests.processors.pop.test_again_after_kills import SERVICES
+from tests.processors.pop.lives import SERVICES
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.store.errors import StoreError

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.processors.conftest import Broker
+from tests.requests import heartbeat
 from trimq.broker.config import BrokerConfig
 from trimq.broker.steps import at_once
-from trimq.codec.bodies.base import encode_body
-from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
 from trimq.codec.codes import RequestCode
 from trimq.processors.clients.heart_beat import HeartBeat
 from trimq.remoting.contract import Request
@@ -31,21 +30,9 @@ class OneClient:
 
     def beat(self, groups: str = "", producers: str = "") -> None:
         """It has these consumers and producers; a letter each."""
-        data = HeartbeatData(
-            client_id="c1",
-            consumer_data_set=[
-                ConsumerData(
-                    group_name=group,
-                    consume_type="CONSUME_PASSIVELY",
-                    message_model="CLUSTERING",
-                    consume_from_where="CONSUME_FROM_LAST_OFFSET",
-                    subscription_data_set=[SubscriptionData(topic="T", sub_string="*")],
-                )
-                for group in groups
-            ],
-            producer_data_set=[ProducerData(group_name=name) for name in producers],
+        request = Request(
+            RequestCode.HEART_BEAT, None, self.peer, heartbeat(groups, producers), 515
         )
-        request = Request(RequestCode.HEART_BEAT, None, self.peer, encode_body(data), 515)
         self.broker.processor(HeartBeat).handle(request)
 
     def passes(self, millis: int) -> None:

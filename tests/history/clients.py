@@ -14,18 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.history.calls import (
-    Commit,
-    Journal,
-    Outcome,
-    Place,
-    Pull,
-    Query,
-    Role,
-    Send,
-    digest_of,
-)
+from tests.history import calls
 from tests.history.reading import attempt_of, entries_of, pull_header
+from tests.requests import send_header_v2
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.frames.command import RemotingCommand
@@ -34,7 +25,6 @@ from trimq.codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import RemotingConnectError, TransportError
@@ -57,9 +47,9 @@ class Members:
     slaves: list[str] = field(default_factory=list)
     late: frozenset[str] = frozenset()
 
-    def all(self) -> list[tuple[Role, str]]:
-        masters = [] if self.master is None else [(Role.MASTER, self.master)]
-        return [*masters, *((Role.SLAVE, addr) for addr in self.slaves)]
+    def all(self) -> list[tuple[calls.Role, str]]:
+        masters = [] if self.master is None else [(calls.Role.MASTER, self.master)]
+        return [*masters, *((calls.Role.SLAVE, addr) for addr in self.slaves)]
 
 
 @dataclass(frozen=True)
@@ -78,19 +68,19 @@ class Answer:
     def fields(self) -> Mapping[str, str]:
         return {} if self.command is None else self.command.ext_fields or {}
 
-    def outcome(self, *good: ResponseCode) -> Outcome:
+    def outcome(self, *good: ResponseCode) -> calls.Outcome:
         """`good`: codes that are an answer, beside SUCCESS."""
         if self.command is None:
-            return Outcome.UNKNOWN
+            return calls.Outcome.UNKNOWN
         is_done = self.code in (ResponseCode.SUCCESS, *good)
-        return Outcome.DONE if is_done else Outcome.REFUSED
+        return calls.Outcome.DONE if is_done else calls.Outcome.REFUSED
 
 
 class Line:
     """A connection to whoever has a role; `or_other`: to one with the other role while nobody has this one."""
 
     def __init__(
-        self, members: Members, role: Role, timeout: float, *, or_other: bool = False
+        self, members: Members, role: calls.Role, timeout: float, *, or_other: bool = False
     ) -> None:
         self._members = members
         self._wanted = role
@@ -133,21 +123,21 @@ class Line:
             self.close()
         return Answer(begin, end, command)
 
-    def _target(self) -> tuple[Role, str] | None:
+    def _target(self) -> tuple[calls.Role, str] | None:
         """Stays with a slave while that is one."""
         master, slaves = self._members.master, self._members.slaves
-        wants_slave = self._wanted is Role.SLAVE
+        wants_slave = self._wanted is calls.Role.SLAVE
         if slaves and (wants_slave or (self._or_other and master is None)):
-            return Role.SLAVE, self.addr if self.addr in slaves else random.choice(slaves)
+            return calls.Role.SLAVE, self.addr if self.addr in slaves else random.choice(slaves)
         if master is not None and (not wants_slave or self._or_other):
-            return Role.MASTER, master
+            return calls.Role.MASTER, master
         return None
 
 
 class Client(threading.Thread):
     """Does one thing after the other until it is stopped; `failed` tells what should not have happened."""
 
-    def __init__(self, name: str, seed: int, journal: Journal) -> None:
+    def __init__(self, name: str, seed: int, journal: calls.Journal) -> None:
         super().__init__(name=name)
         self._chance = random.Random(seed)
         self._journal = journal
@@ -183,9 +173,9 @@ class Producer(Client):
         self,
         name: str,
         seed: int,
-        journal: Journal,
+        journal: calls.Journal,
         lines: Mapping[str, Line],
-        places: Sequence[Place],
+        places: Sequence[calls.Place],
         *,
         sizes: Sequence[int] = (0, 100, 1000),
         between: float = 0.0,
@@ -205,11 +195,19 @@ class Producer(Client):
             self.pause(PAUSE)
             return
         bodies = [self._body() for _ in range(self._chance.choice((1, 1, 1, 1, 1, 1, 1, 4)))]
-        send = Send(
-            *(self.name, line.addr, line.role, time.monotonic(), math.inf, Outcome.UNKNOWN, 0),
+        send = calls.Send(
+            *(
+                self.name,
+                line.addr,
+                line.role,
+                time.monotonic(),
+                math.inf,
+                calls.Outcome.UNKNOWN,
+                0,
+            ),
             place,
             tuple(map(attempt_of, bodies)),
-            tuple(map(digest_of, bodies)),
+            tuple(map(calls.digest_of, bodies)),
             None,
         )
         self._journal.note(send)
@@ -225,17 +223,13 @@ class Producer(Client):
         self._sent += 1
         return f"{self.name}-{self._sent}|".encode() + b"x" * self._chance.choice(self._sizes)
 
-    def _ask(self, line: Line, send: Send, bodies: list[bytes]) -> None:
+    def _ask(self, line: Line, send: calls.Send, bodies: list[bytes]) -> None:
         is_batch = len(bodies) > 1
-        header = SendMessageRequestHeaderV2(
+        header = send_header_v2(
+            send.place.topic,
             producer_group="Producers",
-            topic=send.place.topic,
-            default_topic="TBW102",
             default_topic_queue_nums=8,
             queue_id=send.place.queue,
-            sys_flag=0,
-            born_timestamp=1,
-            flag=0,
             properties="",
             batch=is_batch,
         )
@@ -255,9 +249,9 @@ class Consumer(Client):
         self,
         name: str,
         seed: int,
-        journal: Journal,
+        journal: calls.Journal,
         group: str,
-        places: Sequence[Place],
+        places: Sequence[calls.Place],
         pulls: Mapping[str, Line],
         offsets: Mapping[str, Line],
     ) -> None:
@@ -268,10 +262,10 @@ class Consumer(Client):
         self._pulls = pulls
         self._offsets = offsets
         # Where it reads on; a queue that is not there begins at the committed offset.
-        self._positions: dict[Place, int] = {}
-        self._ends: Mapping[Place, int] | None = None
+        self._positions: dict[calls.Place, int] = {}
+        self._ends: Mapping[calls.Place, int] | None = None
 
-    def finish(self, ends: Mapping[Place, int]) -> None:
+    def finish(self, ends: Mapping[calls.Place, int]) -> None:
         """Begin anew, read every queue to there, and stop."""
         self._ends = ends
 
@@ -286,7 +280,7 @@ class Consumer(Client):
         for line in (*self._pulls.values(), *self._offsets.values()):
             line.close()
 
-    def _read_all(self, ends: Mapping[Place, int]) -> None:
+    def _read_all(self, ends: Mapping[calls.Place, int]) -> None:
         self._positions.clear()
         left = list(self._places)
         while left and not self._stopped.is_set():
@@ -297,7 +291,7 @@ class Consumer(Client):
             self._commit(place)
         self.stop()
 
-    def _read(self, place: Place) -> bool:
+    def _read(self, place: calls.Place) -> bool:
         """Whether there was something; commits, asks and begins anew now and then."""
         if place not in self._positions:
             return self._begin(place)
@@ -312,7 +306,7 @@ class Consumer(Client):
             del self._positions[place]
         return True
 
-    def _begin(self, place: Place) -> bool:
+    def _begin(self, place: calls.Place) -> bool:
         query = self.query(place)
         if query is None or not query.is_done:
             self.pause(PAUSE)
@@ -320,7 +314,7 @@ class Consumer(Client):
         self._positions[place] = query.offset or 0
         return True
 
-    def _pull(self, place: Place) -> bool:
+    def _pull(self, place: calls.Place) -> bool:
         line, offset = self._pulls[place.broker], self._positions[place]
         if not line.connect():
             self.pause(PAUSE)
@@ -330,16 +324,16 @@ class Consumer(Client):
         outcome = answer.outcome(ResponseCode.PULL_NOT_FOUND)
         entries = entries_of(answer.command, place)
         asked = (self.name, line.addr, line.role, answer.begin, answer.end, outcome, answer.code)
-        self._journal.note(Pull(*asked, place, self.group, offset, tuple(entries)))
+        self._journal.note(calls.Pull(*asked, place, self.group, offset, tuple(entries)))
         if entries:
             self._positions[place] = entries[-1].offset + 1
         elif answer.code == ResponseCode.PULL_OFFSET_MOVED:
             self._positions[place] = int(answer.fields["nextBeginOffset"])
-        elif outcome is not Outcome.DONE:
+        elif outcome is not calls.Outcome.DONE:
             self.pause(PAUSE)
         return bool(entries)
 
-    def _commit(self, place: Place) -> None:
+    def _commit(self, place: calls.Place) -> None:
         line, offset = self._offsets[place.broker], self._positions.get(place)
         if offset is None or not line.connect():
             return
@@ -351,9 +345,11 @@ class Consumer(Client):
         )
         answer = line.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
         asked = (self.name, line.addr, line.role, answer.begin, answer.end)
-        self._journal.note(Commit(*asked, answer.outcome(), answer.code, place, self.group, offset))
+        self._journal.note(
+            calls.Commit(*asked, answer.outcome(), answer.code, place, self.group, offset)
+        )
 
-    def query(self, place: Place) -> Query | None:
+    def query(self, place: calls.Place) -> calls.Query | None:
         """None: there was nobody to ask."""
         line = self._offsets[place.broker]
         if not line.connect():
@@ -363,7 +359,7 @@ class Consumer(Client):
         return query
 
 
-def ask_committed(line: Line, client: str, group: str, place: Place) -> Query:
+def ask_committed(line: Line, client: str, group: str, place: calls.Place) -> calls.Query:
     """Behind `line.connect`."""
     header = QueryConsumerOffsetRequestHeader(
         consumer_group=group, topic=place.topic, queue_id=place.queue
@@ -373,11 +369,11 @@ def ask_committed(line: Line, client: str, group: str, place: Place) -> Query:
     offset = int(answer.fields["offset"]) if answer.fields.get("offset") else None
     asked = (client, line.addr, line.role, answer.begin, answer.end, outcome, answer.code)
     # Some answers say -1 for nothing.
-    return Query(*asked, place, group, None if offset is None or offset < 0 else offset)
+    return calls.Query(*asked, place, group, None if offset is None or offset < 0 else offset)
 
 
 def lines(
-    members: Iterable[Members], role: Role, timeout: float, *, or_other: bool = False
+    members: Iterable[Members], role: calls.Role, timeout: float, *, or_other: bool = False
 ) -> dict[str, Line]:
     """One for each broker name."""
     return {one.broker: Line(one, role, timeout, or_other=or_other) for one in members}

@@ -22,10 +22,10 @@ from tests.history.clients import Client, Consumer, Line, Members, Producer, ask
 from tests.history.committed import Periods
 from tests.history.findings import Finding, Rule
 from tests.history.reading import LAST_READERS, ends, pull_header, read_queues
+from tests.requests import topic_header
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 # Between two looks at the ends of queues that are to be the same.
@@ -138,16 +138,7 @@ def prepare(run: Run) -> None:
 
 
 def _create_topic(client: BlockingClient, topic: str, queues: int) -> None:
-    header = CreateTopicRequestHeader(
-        topic=topic,
-        default_topic="TBW102",
-        read_queue_nums=queues,
-        write_queue_nums=queues,
-        perm=6,
-        topic_filter_type="SINGLE_TAG",
-        topic_sys_flag=0,
-        order=False,
-    )
+    header = topic_header(topic, queues)
     answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
     assert answer.code == ResponseCode.SUCCESS, answer.remark
 

@@ -9,49 +9,38 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tests.history.calls import (
-    Change,
-    Commit,
-    Entry,
-    History,
-    Mark,
-    Outcome,
-    Place,
-    Pull,
-    Query,
-    Role,
-    Send,
-    digest_of,
-)
+from tests.history import calls
 from tests.history.checking import Copy
 from tests.history.committed import Periods
 
-PLACES: Final = (Place("a", "T", 0), Place("a", "T", 1))
+PLACES: Final = (calls.Place("a", "T", 0), calls.Place("a", "T", 1))
 GROUPS: Final = ("G", "H")
 MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
 PERIODS: Final = Periods(save=3, sync=4)
-_OUTCOMES: Final = (Outcome.DONE,) * 6 + (Outcome.REFUSED, Outcome.UNKNOWN)
-Register = tuple[str, Place]
+_OUTCOMES: Final = (calls.Outcome.DONE,) * 6 + (calls.Outcome.REFUSED, calls.Outcome.UNKNOWN)
+Register = tuple[str, calls.Place]
 
 
 @dataclass
 class World:
     """A history, and what lies in the queues of both copies."""
 
-    history: History = field(default_factory=History)
-    queues: dict[Place, list[Entry]] = field(default_factory=lambda: {it: [] for it in PLACES})
-    slave: dict[Place, list[Entry]] = field(default_factory=dict)
+    history: calls.History = field(default_factory=calls.History)
+    queues: dict[calls.Place, list[calls.Entry]] = field(
+        default_factory=lambda: {it: [] for it in PLACES}
+    )
+    slave: dict[calls.Place, list[calls.Entry]] = field(default_factory=dict)
     late: bool = False
     # By then all calls are over.
     end: float = 0
 
     def copies(self) -> list[Copy]:
         return [
-            Copy("a", Role.MASTER, MASTER, self.queues),
-            Copy("a", Role.SLAVE, SLAVE, self.slave, self.late),
+            Copy("a", calls.Role.MASTER, MASTER, self.queues),
+            Copy("a", calls.Role.SLAVE, SLAVE, self.slave, self.late),
         ]
 
-    def both(self) -> list[dict[Place, list[Entry]]]:
+    def both(self) -> list[dict[calls.Place, list[calls.Entry]]]:
         return [self.queues, self.slave]
 
 
@@ -103,22 +92,22 @@ class Simulation:
         outcome = self.chance.choice(_OUTCOMES)
         acts = begin + self._some()
         end = acts + self._some()
-        asked = (client, MASTER, Role.MASTER, begin, end, outcome, 0)
-        digests = tuple(digest_of(attempt.encode()) for attempt in attempts)
-        send = Send(*asked, self.chance.choice(PLACES), attempts, digests, None)
+        asked = (client, MASTER, calls.Role.MASTER, begin, end, outcome, 0)
+        digests = tuple(calls.digest_of(attempt.encode()) for attempt in attempts)
+        send = calls.Send(*asked, self.chance.choice(PLACES), attempts, digests, None)
         self.world.history.sends.append(send)
-        if outcome is Outcome.UNKNOWN and self.chance.random() < 0.5:
+        if outcome is calls.Outcome.UNKNOWN and self.chance.random() < 0.5:
             acts = min(begin + self.chance.uniform(0, 10), self.last)
-        if outcome is Outcome.DONE or self.chance.random() < 0.5:
+        if outcome is calls.Outcome.DONE or self.chance.random() < 0.5:
             self._at(acts, lambda at: self._store(send))
         self._at(end, lambda at: self._send(client, at + self._some()))
 
-    def _store(self, send: Send) -> None:
+    def _store(self, send: calls.Send) -> None:
         queue = self.world.queues[send.place]
         if send.is_done:
             send.offset = len(queue)
         for attempt, digest in zip(send.attempts, send.digests, strict=True):
-            queue.append(Entry(len(queue), attempt, digest))
+            queue.append(calls.Entry(len(queue), attempt, digest))
 
     def _consume(self, register: Register, begin: float) -> None:
         if begin > self.last:
@@ -134,19 +123,19 @@ class Simulation:
         group, place = register
         offset = self._positions.get(register, 0)
         entries = tuple(self.world.queues[place][offset : offset + self.chance.randint(1, 5)])
-        asked = (f"{group}{place}", MASTER, Role.MASTER, begin, end, Outcome.DONE, 0)
-        self.world.history.pulls.append(Pull(*asked, place, group, offset, entries))
+        asked = (f"{group}{place}", MASTER, calls.Role.MASTER, begin, end, calls.Outcome.DONE, 0)
+        self.world.history.pulls.append(calls.Pull(*asked, place, group, offset, entries))
         self._positions[register] = offset + len(entries)
 
     def _commit(self, register: Register, begin: float, at: float, end: float) -> None:
         group, place = register
         offset = self._positions.get(register, 0)
         outcome = self.chance.choice(_OUTCOMES)
-        asked = (f"{group}{place}", MASTER, Role.MASTER, begin, end, outcome, 0)
-        self.world.history.commits.append(Commit(*asked, place, group, offset))
-        if outcome is Outcome.UNKNOWN:
+        asked = (f"{group}{place}", MASTER, calls.Role.MASTER, begin, end, outcome, 0)
+        self.world.history.commits.append(calls.Commit(*asked, place, group, offset))
+        if outcome is calls.Outcome.UNKNOWN:
             at += self.chance.choice((0, 3))
-        if outcome is Outcome.DONE:
+        if outcome is calls.Outcome.DONE:
             self._hold(register, at, offset)
         elif self.chance.random() < 0.5:
             self._at(at, lambda late: self._hold(register, late, offset))
@@ -160,32 +149,32 @@ class Simulation:
         return held[-1] if held else None
 
     def _query(self, register: Register, begin: float, at: float, end: float) -> None:
-        role = self.chance.choice((Role.MASTER, Role.MASTER, Role.SLAVE))
-        known = self._synced(at) if role is Role.SLAVE else at
+        role = self.chance.choice((calls.Role.MASTER, calls.Role.MASTER, calls.Role.SLAVE))
+        known = self._synced(at) if role is calls.Role.SLAVE else at
         self._answer(register, (begin, end), role, self._value(register, known))
 
     def _answer(
-        self, register: Register, times: tuple[float, float], role: Role, offset: int | None
+        self, register: Register, times: tuple[float, float], role: calls.Role, offset: int | None
     ) -> int | None:
         group, place = register
-        addr = SLAVE if role is Role.SLAVE else MASTER
-        asked = (f"{group}{place}", addr, role, *times, Outcome.DONE, 0)
-        self.world.history.queries.append(Query(*asked, place, group, offset))
+        addr = SLAVE if role is calls.Role.SLAVE else MASTER
+        asked = (f"{group}{place}", addr, role, *times, calls.Outcome.DONE, 0)
+        self.world.history.queries.append(calls.Query(*asked, place, group, offset))
         return offset
 
     def _begin(self, register: Register, begin: float, at: float, end: float) -> None:
-        offset = self._answer(register, (begin, end), Role.MASTER, self._value(register, at))
+        offset = self._answer(register, (begin, end), calls.Role.MASTER, self._value(register, at))
         self._positions[register] = offset or 0
 
     def _kill(self, at: float) -> None:
         since, until = at - self._some(), at + self._some()
-        self.world.history.marks.append(Mark(Change.KILL, "a", since, until))
+        self.world.history.marks.append(calls.Mark(calls.Change.KILL, "a", since, until))
         self._take_back(at, at - self.chance.uniform(0, PERIODS.save))
 
     def _change_role(self, at: float) -> None:
         """The old master may have been alone for seconds."""
         since, until = at - self.chance.choice((0, 5)), at + self._some()
-        self.world.history.marks.append(Mark(Change.ROLE, "a", since, until))
+        self.world.history.marks.append(calls.Mark(calls.Change.ROLE, "a", since, until))
         self._take_back(at, since - self.chance.uniform(0, PERIODS.sync))
 
     def _take_back(self, at: float, known: float) -> None:
@@ -193,14 +182,16 @@ class Simulation:
             self._hold(register, at, self._value(register, known))
 
     def _cut(self, at: float) -> None:
-        self.world.history.marks.append(Mark(Change.CUT, "a", at, at + self.chance.uniform(0, 9)))
+        self.world.history.marks.append(
+            calls.Mark(calls.Change.CUT, "a", at, at + self.chance.uniform(0, 9))
+        )
 
     def _synced(self, at: float) -> float:
         """What time the slave's offsets are of."""
         cuts = [
             mark.since
             for mark in self.world.history.marks
-            if mark.change is Change.CUT and mark.since <= at <= mark.until
+            if mark.change is calls.Change.CUT and mark.since <= at <= mark.until
         ]
         return min([at, *cuts]) - self.chance.uniform(0, PERIODS.sync)
 
@@ -228,13 +219,13 @@ class Fault:
     rules: str
 
 
-def _acknowledged(world: World, chance: random.Random, least: int = 0) -> Send | None:
+def _acknowledged(world: World, chance: random.Random, least: int = 0) -> calls.Send | None:
     """One that lies behind that many messages."""
     sends = [one for one in world.history.sends if one.is_done and (one.offset or 0) >= least]
     return chance.choice(sends) if sends else None
 
 
-def _renumber(entries: list[Entry]) -> None:
+def _renumber(entries: list[calls.Entry]) -> None:
     entries[:] = [entry._replace(offset=at) for at, entry in enumerate(entries)]
 
 
@@ -254,7 +245,7 @@ def give_an_offset_twice(world: World, chance: random.Random) -> bool:
     send = _acknowledged(world, chance)
     if send is None:
         return False
-    digest = digest_of(b"second")
+    digest = calls.digest_of(b"second")
     second = replace(send, client="P9", attempts=("P9-1",), digests=(digest,))
     world.history.sends.append(second)
     return True
@@ -275,7 +266,7 @@ def swap(world: World, chance: random.Random) -> bool:
 
 def invent(world: World, chance: random.Random) -> bool:
     place = chance.choice(PLACES)
-    entry = Entry(len(world.queues[place]), "X-1", digest_of(b"X-1"))
+    entry = calls.Entry(len(world.queues[place]), "X-1", calls.digest_of(b"X-1"))
     for queues in world.both():
         queues.setdefault(place, []).append(entry)
     return True
@@ -380,12 +371,12 @@ def go_back(world: World, chance: random.Random) -> bool:
     group, place = chance.choice(GROUPS), chance.choice(PLACES)
     begin = world.end + 1000
     for offset in (1000, 1001):
-        asked = ("last", MASTER, Role.MASTER, begin, begin + 1, Outcome.DONE, 0, place)
-        world.history.commits.append(Commit(*asked, group, offset))
+        asked = ("last", MASTER, calls.Role.MASTER, begin, begin + 1, calls.Outcome.DONE, 0, place)
+        world.history.commits.append(calls.Commit(*asked, group, offset))
         begin += 2
-    asked = ("last", MASTER, Role.MASTER, begin, begin + 1, Outcome.DONE, 0, place)
+    asked = ("last", MASTER, calls.Role.MASTER, begin, begin + 1, calls.Outcome.DONE, 0, place)
     # One that was replaced, none, and one that was never there.
-    world.history.queries.append(Query(*asked, group, chance.choice((1000, None, 999))))
+    world.history.queries.append(calls.Query(*asked, group, chance.choice((1000, None, 999))))
     return True
 
 

@@ -9,33 +9,17 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from tests.history.calls import (
-    Change,
-    Commit,
-    Entry,
-    History,
-    Journal,
-    Mark,
-    Noted,
-    Outcome,
-    Place,
-    Pull,
-    Query,
-    Role,
-    Send,
-    digest_of,
-    read_journal,
-)
+from tests.history import calls
 
-Q = Place("broker-a", "Tópic", 3)
-DONE = ("C", "h:1", Role.SLAVE, 0.25, 1.5, Outcome.DONE, 0, Q)
-BEGUN = ("P", "h:1", Role.MASTER, 0.25, math.inf, Outcome.UNKNOWN, 0, Q)
-SEND = Send(*BEGUN, ("a-1", "a-2"), (digest_of(b"one"), digest_of(b"two")), None)
-NOTED: list[Noted] = [
-    Pull(*DONE, "g", 7, (Entry(7, "a-1", 5), Entry(8, "a-2", 6))),
-    Commit(*DONE, "g", 9),
-    Query(*DONE, "g", None),
-    Mark(Change.ROLE, "broker-a", 1.0, 2.0),
+Q = calls.Place("broker-a", "Tópic", 3)
+DONE = ("C", "h:1", calls.Role.SLAVE, 0.25, 1.5, calls.Outcome.DONE, 0, Q)
+BEGUN = ("P", "h:1", calls.Role.MASTER, 0.25, math.inf, calls.Outcome.UNKNOWN, 0, Q)
+SEND = calls.Send(*BEGUN, ("a-1", "a-2"), (calls.digest_of(b"one"), calls.digest_of(b"two")), None)
+NOTED: list[calls.Noted] = [
+    calls.Pull(*DONE, "g", 7, (calls.Entry(7, "a-1", 5), calls.Entry(8, "a-2", 6))),
+    calls.Commit(*DONE, "g", 9),
+    calls.Query(*DONE, "g", None),
+    calls.Mark(calls.Change.ROLE, "broker-a", 1.0, 2.0),
 ]
 # Appends sends to a file until it is told to end.
 APPENDING = """
@@ -49,24 +33,24 @@ for number in range(500):
 """
 
 
-def numbered(name: str, number: int) -> Send:
+def numbered(name: str, number: int) -> calls.Send:
     return replace(SEND, client=name, attempts=(f"{name}-{number}",), digests=(number,))
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = calls.Journal(tmp_path / "journal")
     journal.note(*NOTED)
     journal.note(SEND)
     journal.close()
-    history = read_journal(tmp_path / "journal")
+    history = calls.read_journal(tmp_path / "journal")
     assert [*history.pulls, *history.commits, *history.queries, *history.marks] == NOTED
     assert history.sends == [SEND]
     assert len(history) == 4
 
 
 def test_a_send_has_the_outcome_that_was_noted_last(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
-    done = replace(SEND, end=2.0, outcome=Outcome.DONE, offset=4)
+    journal = calls.Journal(tmp_path / "journal")
+    done = replace(SEND, end=2.0, outcome=calls.Outcome.DONE, offset=4)
     journal.note(SEND, numbered("b", 1))
     journal.note(done)
     assert journal.read().sends == [done, numbered("b", 1)]
@@ -74,7 +58,7 @@ def test_a_send_has_the_outcome_that_was_noted_last(tmp_path: Path) -> None:
 
 
 def test_threads_and_processes_append(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = calls.Journal(tmp_path / "journal")
 
     def append(name: str) -> None:
         for number in range(500):
@@ -89,7 +73,7 @@ def test_threads_and_processes_append(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert [other.wait() for other in others] == [0, 0]
-    history: History = journal.read()
+    history: calls.History = journal.read()
     journal.close()
     for name in "abcd":
         mine = [send.attempts[0] for send in history.sends if send.client == name]

@@ -7,14 +7,13 @@ import pytest
 import trio
 
 import trimq
-from tests.hostile.requests import heartbeat, send_header
+from tests.requests import heartbeat, send_header
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.clients.producers import Producers
 from trimq.broker.groups.clients.record import Client as BrokerClient
 from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.codec.bodies.base import encode_body
-from trimq.codec.bodies.heartbeat import HeartbeatData, ProducerData
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -119,13 +118,7 @@ async def test_consumers_of_a_connection_have_a_bound(tmp_path: Path) -> None:
 async def test_producers_of_a_connection_have_a_bound(tmp_path: Path) -> None:
     async with trimq.serve(tmp_path) as server, Client.connect(server.broker_addr) as client:
         for first in (0, 600):
-            data = HeartbeatData(
-                client_id="hostile",
-                producer_data_set=[
-                    ProducerData(group_name=f"p{number}") for number in range(first, first + 600)
-                ],
-            )
-            body = encode_body(data)
+            body = heartbeat([], [f"p{number}" for number in range(first, first + 600)])
             answer = await client.request(RequestCode.HEART_BEAT, None, body, timeout=20)
         assert "maxConnectionGroups" in (answer.remark or "")
 

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 import trimq
-from tests.hostile.requests import heartbeat, send_header
+from tests.requests import heartbeat, send_header
 from trimq.broker.tables import writer as table_writer
 from trimq.broker.tables.file import TableFile
 from trimq.codec.codes import RequestCode, ResponseCode

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.servers.process import usage
+from tests.requests import send_header
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.store.errors import StoreError
 from trimq.testing import TestServer, running_server
@@ -32,6 +32,15 @@ def _connect(server: TestServer) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=10)
 
 
+def _send_all(server: TestServer, raw: bytes) -> None:
+    """And read until the server has ended the connection."""
+    with _connect(server) as sock:
+        sock.sendall(raw)
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65536):
+            pass
+
+
 def _frame(header: object, body: bytes = b"", coding: int = 0) -> bytes:
     raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     inside = struct.pack(">I", coding << 24 | len(raw)) + raw + body
@@ -43,16 +52,7 @@ def _assert_others_are_served(server: TestServer) -> None:
 
 
 def _send(server: TestServer, topic: str, body: bytes) -> None:
-    header = SendMessageRequestHeader(
-        producer_group="g",
-        topic=topic,
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-    )
+    header = send_header(topic)
     with BlockingClient(server.broker_addr, timeout=20) as client:
         answer = client.request(RequestCode.SEND_MESSAGE, header, body)
     assert answer.code == ResponseCode.SUCCESS, answer.remark
@@ -103,11 +103,7 @@ def test_damaged_requests_of_every_code(server: TestServer, seed: int, times: in
         raw = bytearray(_frame(header, source.randbytes(source.randrange(200))))
         for _ in range(source.randrange(3)):
             raw[source.randrange(8, len(raw))] = source.randrange(256)
-        with _connect(server) as sock:
-            sock.sendall(raw)
-            sock.shutdown(socket.SHUT_WR)
-            while sock.recv(65536):
-                pass
+        _send_all(server, raw)
     _assert_others_are_served(server)
 
 
@@ -127,11 +123,7 @@ def test_damaged_requests_of_every_code(server: TestServer, seed: int, times: in
     ids=lambda raw: raw[:16].hex(),
 )
 def test_frames_that_lie(server: TestServer, raw: bytes) -> None:
-    with _connect(server) as sock:
-        sock.sendall(raw)
-        sock.shutdown(socket.SHUT_WR)
-        while sock.recv(65536):
-            pass
+    _send_all(server, raw)
     _assert_others_are_served(server)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.hostile.requests import send_header
+from tests.requests import send_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand, encode_command
 from trimq.remoting.clients.client import Client

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.hostile.requests import send_header
+from tests.requests import send_header
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.clients.client import Client
 from trimq.serving.server import RunningServer, open_server

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import trio
 
+from tests.requests import send_header
 from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import JSON, RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.codec.headers.base import encode_header
-from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.contract import Processor
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.receive_frames import Reply, WaitingRequest, encode_replies, take_turn
@@ -156,16 +156,7 @@ def _headers(table: list[Processor[Any]]) -> dict[int, list[str]]:
 
 
 def send_of(topic: str, body: bytes) -> bytes:
-    header = SendMessageRequestHeader(
-        producer_group="alive",
-        topic=topic,
-        default_topic="TBW102",
-        default_topic_queue_nums=1,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-    )
+    header = send_header(topic, producer_group="alive", default_topic_queue_nums=1)
     command = RemotingCommand(
         int(RequestCode.SEND_MESSAGE), 1, ext_fields=encode_header(header), body=body, coding=JSON
     )

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,15 +10,9 @@ import pytest
 
 from tests.run.mqadmin import run_mqadmin
 from trimq.mqadmin.names import COMMANDS, LEFT_OUT, OWN, find, module_of
-from trimq.testing import TestServer, running_server
+from trimq.testing import TestServer
 
 HOME = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
 
 
 def run(server: TestServer, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -84,10 +84,7 @@ def many(server: TestServer, admin: BlockingAdminClient) -> list[str]:
 
 
 def test_a_part_that_fails_is_said_and_those_before_it_are_gone_everywhere(
-    server: TestServer,
-    admin: BlockingAdminClient,
-    many: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    server: TestServer, admin: BlockingAdminClient, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = BlockingAdminClient.delete_topics_on_broker
 

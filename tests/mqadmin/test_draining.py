@@ -5,23 +5,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 
 import pytest
 
+from tests.mqadmin.terminals import terminal
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
-from trimq.testing import TestServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
+from trimq.testing import TestServer
 
 
 @pytest.fixture
@@ -109,25 +103,13 @@ def test_stopped_it_says_where_the_topic_stands(
 
 def test_a_terminal_shows_a_bar(server: TestServer, admin: BlockingAdminClient) -> None:
     clog(server, admin, "Watched")
-    terminal, slave = os.openpty()
     command = f"updateTopic -b {server.broker_addr} -t Watched -w 2 --drain --drain-timeout 0"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trimq.mqadmin", *command.split()],
-        stdout=slave,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "TERM": "xterm"},
-    )
-    os.close(slave)
-    shown = b""
-    # The terminal is gone with the process: reading it fails then.
-    with suppress(OSError):
-        while data := os.read(terminal, 1 << 16):
-            shown += data
-    os.close(terminal)
-    assert process.wait() == 1
-    assert b"draining Watched  [-" in shown
-    assert b"0%" in shown
-    assert b"messages left" not in shown
+    environment = {**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "TERM": "xterm"}
+    code, shown = terminal(command.split(), environment, with_errors=False)
+    assert code == 1
+    assert "draining Watched  [-" in shown
+    assert "0%" in shown
+    assert "messages left" not in shown
 
 
 def test_more_queues_come_at_once(server: TestServer, admin: BlockingAdminClient) -> None:

@@ -13,17 +13,11 @@ from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.cli import main
-from trimq.testing import TestServer, running_server
+from trimq.testing import TestServer
 
 CLUSTER = "DefaultCluster"
 TOPIC, GROUP, OTHER = "Planned", "PlannedGroup", "OtherGroup"
 COMMITTED = [0, 1, 2, 3]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
 
 
 @pytest.fixture

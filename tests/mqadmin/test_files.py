@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.mqadmin.messages import NUMBERS
 from tests.run.mqadmin import run_mqadmin
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages import sending
@@ -21,13 +21,7 @@ from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import Output
 from trimq.mqadmin.text import messages as message_text
 from trimq.mqadmin.text.messages import MessageText
-from trimq.testing import TestServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
+from trimq.testing import TestServer
 
 
 def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
@@ -83,22 +77,6 @@ def _shown(message: Message, out: Path | None) -> Run:
 
 
 def message(unique_id: str, body: bytes = b"body") -> Message:
-    numbers = dict.fromkeys(
-        (
-            "queue_id",
-            "queue_offset",
-            "physical_offset",
-            "store_size",
-            "flag",
-            "sys_flag",
-            "body_crc",
-            "reconsume_times",
-            "prepared_transaction_offset",
-            "born_timestamp",
-            "store_timestamp",
-        ),
-        0,
-    )
     return Message(
         topic="T",
         born_host="127.0.0.1:1",
@@ -106,7 +84,7 @@ def message(unique_id: str, body: bytes = b"body") -> Message:
         offset_id="7F00000100002A9F0000000000000000",
         properties={"UNIQ_KEY": unique_id},
         body=body,
-        **numbers,
+        **NUMBERS,
     )
 
 

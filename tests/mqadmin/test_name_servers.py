@@ -10,13 +10,7 @@ from click.testing import CliRunner, Result
 from trimq.mqadmin import failures, framework
 from trimq.mqadmin.cli import main
 from trimq.mqadmin.names import COMMANDS, SUBJECTS
-from trimq.testing import TestServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
+from trimq.testing import TestServer
 
 
 @pytest.fixture

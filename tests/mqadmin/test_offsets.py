@@ -19,7 +19,7 @@ from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
-from trimq.mqadmin.commands.offsets import duration
+from trimq.codec.java.moments import duration
 from trimq.mqadmin.commands.reset_offset import target_of
 from trimq.testing import TestServer, running_server
 

@@ -5,29 +5,17 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.mqadmin.terminals import command, terminal
 from tests.run.mqadmin import run_mqadmin
-from trimq.testing import TestServer, running_server
+from trimq.testing import TestServer
 
 HOME = Path(__file__).parent.parent.parent
 LOG = HOME / "tests" / "vectors" / "commitlog-head.bin"
 BODY = "Zürich \u2318"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "trimq.mqadmin", *words]
 
 
 def environment(server: TestServer, **more: str) -> dict[str, str]:
@@ -40,23 +28,7 @@ def run(server: TestServer, *words: str, **more: str) -> subprocess.CompletedPro
 
 
 def on_a_terminal(server: TestServer, *words: str, **more: str) -> str:
-    """What a terminal shows."""
-    terminal, slave = os.openpty()
-    process = subprocess.Popen(
-        command(*words),
-        stdout=slave,
-        stderr=slave,
-        env=environment(server, **{"TERM": "xterm", **more}),
-    )
-    os.close(slave)
-    shown = b""
-    # The terminal is gone with the process: reading it fails then.
-    with suppress(OSError):
-        while data := os.read(terminal, 1 << 16):
-            shown += data
-    os.close(terminal)
-    process.wait()
-    return shown.decode()
+    return terminal(words, environment(server, **{"TERM": "xterm", **more}))[1]
 
 
 def test_heads_are_bold_and_errors_red_where_that_is_wanted(server: TestServer) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,7 @@ from click.testing import CliRunner, Result
 
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.mqadmin.cli import main
-from trimq.testing import TestServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    with running_server(settings={"brokerName": "broker-a"}) as started:
-        yield started
+from trimq.testing import TestServer
 
 
 def send(server: TestServer, *words: str, given: bytes | None = None) -> Result:

@@ -1,28 +1,13 @@
 """Trace messages of clients old and new, and what is not one. Layouts: TraceDataEncoder."""
 
-from typing import Any
-
 import pytest
 
+from tests.mqadmin.messages import NUMBERS
 from trimq.admin.messages.message import Message
 from trimq.mqadmin.common.traces import CONSUMED, SENT, Trace, traces_of
 
 
 def message(*entries: str) -> Message:
-    numbers = (
-        "queue_id",
-        "queue_offset",
-        "physical_offset",
-        "store_size",
-        "flag",
-        "sys_flag",
-        "body_crc",
-        "reconsume_times",
-        "prepared_transaction_offset",
-        "born_timestamp",
-        "store_timestamp",
-    )
-    fields: dict[str, Any] = dict.fromkeys(numbers, 0)
     return Message(
         topic="RMQ_SYS_TRACE_TOPIC",
         born_host="10.0.0.7:4711",
@@ -30,7 +15,7 @@ def message(*entries: str) -> Message:
         offset_id="",
         properties={},
         body="\x02".join(entry.replace("|", "\x01") for entry in entries).encode(),
-        **fields,
+        **NUMBERS,
     )
 
 

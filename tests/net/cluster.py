@@ -10,20 +10,11 @@ from typing import Final
 from tests.history.clients import Members
 from tests.history.running import check_store
 from tests.net.spaces import Net
-from tests.trimq.replication.pair import NAME, Broker, Process
+from tests.trimq.replication.pair import NAME, SETTINGS, Broker, Process
 
 HOSTS: Final = ("names", "names2", "master", "slave", "clients")
 _NAMES_PORT: Final = 9876
 _BROKER_PORT: Final = 10911
-_SETTINGS: Final = {
-    "mappedFileSizeCommitLog": 256 * 1024,
-    "slaveReadEnable": "true",
-    "slaveTimeout": 1500,
-    "flushConsumerOffsetInterval": 200,
-    # Shorter than a cut, so that both ends of a link give it up.
-    "haSendHeartbeatInterval": 300,
-    "haHousekeepingInterval": 1500,
-}
 
 
 class Cluster:
@@ -36,7 +27,7 @@ class Cluster:
         self.net = Net(HOSTS, late)
         self._names: list[Process] = []
         self.namesrv = ";".join(self.names_addr(host) for host in ("names", "names2"))
-        self._settings = {**_SETTINGS, **settings}
+        self._settings = {**SETTINGS, **settings}
         self.master = self._broker("master", brokerRole="SYNC_MASTER", inSyncReplicas=2)
         self.slave = self._broker("slave", brokerRole="SLAVE", brokerId=1)
         self.members = Members(NAME, None)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from tests.popping.batches import Held, entry_of, together
 from tests.popping.journal import Acked, Changed, Journal, Popped, Sent
+from tests.requests import send_header_v2, topic_header
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
@@ -27,8 +28,6 @@ from trimq.codec.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
     PopMessageRequestHeader,
 )
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
-from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.codec.names import pop_retry_topic
 from trimq.codec.pop.handle import parse_handle
 from trimq.codec.records.fields import size_at
@@ -101,15 +100,10 @@ class Producer(Client):
         self.sent += 1
         name, queue_id = self._chance.choice(LIGHT), self._chance.randrange(QUEUES)
         properties = {"UNIQ_KEY": key, **({"__LITE_TOPIC": name} if is_lite else {})}
-        header = SendMessageRequestHeaderV2(
-            producer_group="P",
-            topic=LITE_TOPIC if is_lite else TOPIC,
-            default_topic="TBW102",
+        header = send_header_v2(
+            LITE_TOPIC if is_lite else TOPIC,
             default_topic_queue_nums=QUEUES,
             queue_id=queue_id,
-            sys_flag=0,
-            born_timestamp=1,
-            flag=0,
             properties=format_properties(properties).decode(),
         )
         self.ask(RequestCode.SEND_MESSAGE_V2, header, key.encode())
@@ -351,17 +345,7 @@ def prepare(addr: str) -> None:
     client = BlockingClient(addr, timeout=60)
     try:
         for topic, attributes in ((TOPIC, ""), (LITE_TOPIC, "+message.type=LITE")):
-            header = CreateTopicRequestHeader(
-                topic=topic,
-                default_topic="TBW102",
-                read_queue_nums=QUEUES,
-                write_queue_nums=QUEUES,
-                perm=6,
-                topic_filter_type="SINGLE_TAG",
-                topic_sys_flag=0,
-                order=False,
-                attributes=attributes or None,
-            )
+            header = topic_header(topic, QUEUES, attributes=attributes or None)
             answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
             assert answer.code == ResponseCode.SUCCESS, answer.remark
         bound = {"+lite.bind.topic": LITE_TOPIC}

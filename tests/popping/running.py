@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, Protocol
 
+from tests.popping import journal as notes
 from tests.popping.clients import (
     GROUP,
     INVISIBLE,
@@ -21,19 +22,6 @@ from tests.popping.clients import (
     Producer,
     now_millis,
     prepare,
-)
-from tests.popping.journal import (
-    LITE,
-    ORDERED,
-    PLAIN,
-    Acked,
-    Changed,
-    Journal,
-    Killed,
-    Popped,
-    Reader,
-    Refused,
-    Sent,
 )
 from tests.popping.ordered import Attempts, OrderedConsumer, SharingConsumer
 
@@ -55,12 +43,12 @@ class Broker(Protocol):
         """With -9; it is gone then."""
 
 
-def journal() -> Journal:
-    return Journal(
+def journal() -> notes.Journal:
+    return notes.Journal(
         {
-            GROUP: Reader(PLAIN, TOPIC),
-            ORDERED_GROUP: Reader(ORDERED, TOPIC),
-            LITE_GROUP: Reader(LITE, LITE_TOPIC),
+            GROUP: notes.Reader(notes.PLAIN, TOPIC),
+            ORDERED_GROUP: notes.Reader(notes.ORDERED, TOPIC),
+            LITE_GROUP: notes.Reader(notes.LITE, LITE_TOPIC),
         }
     )
 
@@ -71,7 +59,7 @@ def play(
     chance: random.Random,
     lives: Iterable[float] = LIVES,
     least: int = 0,
-) -> Journal:
+) -> notes.Journal:
     """Kills it so often, lets all groups have everything then, and kills it once more.
 
     `least`: so many acknowledgements a life has at least, even if it takes longer.
@@ -90,7 +78,7 @@ def play(
         for client in clients:
             client.join()
             assert not client.failed, client.failed
-        log.note(Killed(now_millis()))
+        log.note(notes.Killed(now_millis()))
         # Or so long that checkpoints and what acknowledges them are due when it starts again.
         if number % LONG_AWAY == 1:
             time.sleep(INVISIBLE / 1000 + 3)
@@ -99,7 +87,7 @@ def play(
     return log
 
 
-def _live(seconds: float, log: Journal, least: int) -> None:
+def _live(seconds: float, log: notes.Journal, least: int) -> None:
     wanted = _acknowledged(log) + least
     time.sleep(seconds)
     deadline = time.monotonic() + PATIENCE
@@ -107,12 +95,12 @@ def _live(seconds: float, log: Journal, least: int) -> None:
         time.sleep(0.1)
 
 
-def _acknowledged(log: Journal) -> int:
-    return sum(isinstance(event, Acked) and event.counts for event in list(log.events))
+def _acknowledged(log: notes.Journal) -> int:
+    return sum(isinstance(event, notes.Acked) and event.counts for event in list(log.events))
 
 
 def _clients(
-    addr: str, name: str, chance: random.Random, log: Journal, attempts: Attempts
+    addr: str, name: str, chance: random.Random, log: notes.Journal, attempts: Attempts
 ) -> list[Client]:
     kinds: dict[str, type[Client]] = {
         "": Producer,
@@ -132,7 +120,7 @@ def _clients(
     return made
 
 
-def _drain(addr: str, log: Journal) -> None:
+def _drain(addr: str, log: notes.Journal) -> None:
     """Take what there is until nothing has come for long."""
     readers = [
         kind(addr, f"last-{kind.group}", 1, log)
@@ -154,17 +142,17 @@ def _drain(addr: str, log: Journal) -> None:
             reader.close()
 
 
-def summary(log: Journal) -> str:
+def summary(log: notes.Journal) -> str:
     """How much a run did."""
     counts: Counter[str] = Counter(log.did)
     blocks: dict[tuple[str, str], tuple[str, int]] = {}
     for event in log.events:
         match event:
-            case Sent():
+            case notes.Sent():
                 counts["sent"] += 1
-            case Killed():
+            case notes.Killed():
                 counts["kills"] += 1
-            case Popped():
+            case notes.Popped():
                 counts[f"popped by {event.group}"] += 1
                 if event.attempt:
                     place = (event.group, event.place)
@@ -172,10 +160,10 @@ def summary(log: Journal) -> str:
                     goes_on = attempt == event.attempt and batch != event.batch
                     counts["attempts that went on"] += goes_on
                     blocks[place] = (event.attempt, event.batch)
-            case Refused():
+            case notes.Refused():
                 counts["attempts that got nothing"] += 1
-            case Changed(suspend=True) if event.until:
+            case notes.Changed(suspend=True) if event.until:
                 counts[f"suspended by {event.group}"] += 1
-            case Acked(counts=True):
+            case notes.Acked(counts=True):
                 counts["acknowledged in time"] += 1
     return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

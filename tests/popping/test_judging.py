@@ -8,6 +8,8 @@ from tests.popping.journal import LITE, ORDERED, PLAIN, Event, Journal, Killed, 
 from tests.popping.judging import FORGOTTEN_MILLIS, judge
 from tests.popping.made import HIDDEN, ack, changed, kinds_found, pop, sent
 
+# Two messages, of which the second one is acknowledged.
+OUT_OF_TURN = [*sent(2), pop(0, 0), pop(1, 0), ack(1, 1)]
 RIGHT: dict[str, tuple[str, list[Event]]] = {
     "acknowledged": (PLAIN, [*sent(2), pop(0, 0), pop(1, 0), ack(0, 5), ack(1, 6)]),
     "again at its time": (PLAIN, [*sent(1), pop(0, 0), pop(0, HIDDEN, 1), ack(0, 1001, HIDDEN)]),
@@ -31,10 +33,7 @@ RIGHT: dict[str, tuple[str, list[Event]]] = {
     "in order, from the first that is not done": (
         ORDERED,
         [
-            *sent(2),
-            pop(0, 0),
-            pop(1, 0),
-            ack(1, 1),
+            *OUT_OF_TURN,
             pop(0, HIDDEN, 1),
             pop(1, HIDDEN, 1),
             ack(0, 1001, HIDDEN),
@@ -44,10 +43,7 @@ RIGHT: dict[str, tuple[str, list[Event]]] = {
     "in order, one by one from there": (
         ORDERED,
         [
-            *sent(2),
-            pop(0, 0),
-            pop(1, 0),
-            ack(1, 1),
+            *OUT_OF_TURN,
             pop(0, HIDDEN, 1),
             ack(0, 1001, HIDDEN),
             pop(1, 1002, 2),

@@ -10,6 +10,7 @@ import pytest
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
+from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header, encode_header
 from trimq.codec.records.addresses import pack_host
@@ -104,6 +105,11 @@ class Broker:
         self.sending, self.back = common.messaging.sends.sending, common.messaging.sends.back
         self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)
         self.peer.takes_views = True
+
+    def keep_batches(self, topic: str) -> None:
+        """A topic whose batches stay in one record."""
+        self.topics.update(TopicConfig(topic_name=topic, attributes={"+queue.type": "BatchCQ"}))
+        self.store.declare_queue_type(topic, "BatchCQ")
 
     def processor(self, kind: type[T]) -> T:
         """The one of that class, which some part has."""

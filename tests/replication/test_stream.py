@@ -23,6 +23,15 @@ from trimq.replication.config import ReplicationConfig
 from trimq.replication.pace import Pace
 from trimq.replication.slave import Slave
 from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+
+def with_twelve(bench: Bench) -> MessageStore:
+    """Messages, in more than one file."""
+    store = bench.open()
+    for _ in range(12):
+        store.put(bench.message(b"m" * 100))
+    return store
 
 
 async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) -> None:
@@ -53,9 +62,7 @@ async def test_a_new_slave_gets_the_last_file_and_no_piece_crosses_one(
     benches: tuple[Bench, Bench],
 ) -> None:
     bench, _ = benches
-    store = bench.open()
-    for _ in range(12):
-        store.put(bench.message(b"m" * 100))
+    store = with_twelve(bench)
     end = store.max_physical_offset
     async with serving(store) as running:
         async with by_hand(running, 0) as stream:
@@ -77,9 +84,7 @@ async def test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind(
     benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
 ) -> None:
     bench, _ = benches
-    store = bench.open()
-    for _ in range(12):
-        store.put(bench.message(b"m" * 100))
+    store = with_twelve(bench)
     end = store.max_physical_offset
     config = ReplicationConfig(in_sync_replicas=2)
     async with serving(store, config) as running:

@@ -51,7 +51,12 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ("clients-asking", "clients-delayed", "proxy", "store", "store-turns", "wire"),
     ),
     "pop": Subject(
-        ("broker/pop", "processors/pop", "trimq/wiring/parts/features/pop.py"),
+        (
+            "broker/pop",
+            "processors/pop",
+            "processors/_peek_checks.py",
+            "trimq/wiring/parts/features/pop.py",
+        ),
         ("clients", "mqadmin", "proxy", "store-turns", "wire"),
     ),
     "lite": Subject(

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
+from tests.spark.clock import Clock
 from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.records.rows import Rows
 from trimq.spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS
@@ -27,15 +28,6 @@ from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 
 FILE = 1 << 16
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_700_000_000_000
-
-    def __call__(self) -> int:
-        self.now += 10
-        return self.now
 
 
 def write(root: Path, count: int, close: bool = True) -> list[tuple[str, bytes, int]]:

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
+from tests.spark.clock import Clock
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.records.decode import to_batch, unwrap
@@ -36,15 +37,6 @@ FILE = 1 << 16
 # Queue files of 50 entries.
 QUEUE_FILE = 1000
 BATCHES = "Batches"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_700_000_000_000
-
-    def __call__(self) -> int:
-        self.now += 10
-        return self.now
 
 
 def made(root: Path, clock: Clock, **more: Any) -> MessageStore:

@@ -20,12 +20,12 @@ from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
 from compat_tests.spark.stages.home import use_unpacked_home
 from tests.patience import until
+from tests.requests import send_header_v2
 from trimq.admin import BlockingAdminClient, NewMessage
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import SysFlag
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 
 R = TypeVar("R")
@@ -107,15 +107,11 @@ class Side:
         }
         with BlockingClient(self.server.broker_addr) as client:
             for key, (flag, data) in packed.items():
-                header = SendMessageRequestHeaderV2(
-                    producer_group="P",
-                    topic=topic,
-                    default_topic="TBW102",
+                header = send_header_v2(
+                    topic,
                     default_topic_queue_nums=QUEUES,
-                    queue_id=0,
                     sys_flag=flag,
                     born_timestamp=int(time.time() * 1000),
-                    flag=0,
                     properties=f"KEYS\x01{key}\x02",
                     reconsume_times=0,
                     unit_mode=False,

@@ -1,8 +1,10 @@
 """UPDATE_NAMESRV_CONFIG: change settings of the running NameServer."""
 
+from functools import partial
+
 from trimq.codec.codes import RequestCode
 from trimq.processors._config_update import Settings, update_settings
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, Request
 
 
 class UpdateNamesrvConfig(Processor[None]):
@@ -12,7 +14,4 @@ class UpdateNamesrvConfig(Processor[None]):
         self._settings = settings
 
     def handle(self, request: Request[None]) -> Later:
-        return Later(request, self._answer)
-
-    async def _answer(self, request: Request[None]) -> Response:
-        return await update_settings(self._settings, request)
+        return Later(request, partial(update_settings, self._settings))

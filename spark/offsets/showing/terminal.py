@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from trimq.codec.java.moments import local_seconds
+from trimq.codec.java import moments
 from trimq.spark.offsets.history.results import Report, Row
 
 Cell = Callable[[Row], str]
@@ -52,9 +52,7 @@ def show(report: Report, console: Console, top: int) -> None:
 
 def moment(millis: int | None) -> str:
     """Local time."""
-    if millis is None:
-        return _NONE
-    return local_seconds(millis)
+    return _NONE if millis is None else moments.local_seconds(millis)
 
 
 def zone(millis: int) -> str:
@@ -64,18 +62,7 @@ def zone(millis: int) -> str:
 
 
 def duration(millis: float | None) -> str:
-    """`0`, `12.3s`, `4m05s`, `2h01m`, `3d04h`."""
-    if millis is None:
-        return _NONE
-    seconds = int(millis // 1000)
-    if seconds < 60:
-        return f"{millis / 1000:.1f}s" if millis else "0"
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if minutes < 60:
-        return f"{minutes}m{seconds % 60:02d}s"
-    if hours < 24:
-        return f"{hours}h{minutes % 60:02d}m"
-    return f"{days}d{hours % 24:02d}h"
+    return _NONE if millis is None else moments.duration(millis)
 
 
 def _text(name: str) -> Cell:

@@ -37,7 +37,7 @@ from trimq.spark.offsets.snapshot.answers import Consumed, QueueName, consumed
 from trimq.spark.offsets.snapshot.bulk import having_offsets, queue_ends
 from trimq.spark.offsets.snapshot.clients import Members, holder_columns, running_info
 from trimq.spark.offsets.snapshot.filters import ALL, Filters
-from trimq.spark.offsets.snapshot.pace import Pace, PacedAdmin
+from trimq.spark.offsets.snapshot.pace import Pace, PacedAdmin, PacedLink
 from trimq.spark.offsets.snapshot.table import joined, now_millis, part, times, waiting
 
 # What may happen to one question without invalidating the others.
@@ -184,7 +184,8 @@ def read_broker(source: ClusterSource, one: BrokerAddress, taken: int) -> Snapsh
 
 def _admin(source: ClusterSource, pace: Pace) -> PacedAdmin:
     tls = source.tls.context() if source.tls else None
-    return PacedAdmin(source.name_servers, source.timeout, source.keys, pace, tls)
+    link = PacedLink(source.name_servers, source.timeout, source.keys, pace, tls)
+    return PacedAdmin(link)
 
 
 def _broker(source: ClusterSource, one: BrokerAddress, pace: Pace) -> _Broker:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ssl
 import threading
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
 
-from trimq.admin.blocking import BlockingAdminClient, BlockingLink
+from trimq.admin.blocking import BlockingAdminClient, BlockingLink, result_of
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.link import ask
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.codec.codes import AnyRequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
-
-R = TypeVar("R")
 
 
 class Pace:
@@ -59,12 +56,7 @@ class PacedLink(BlockingLink):
         self._pace = pace
 
     async def ask(
-        self,
-        addr: str,
-        code: AnyRequestCode,
-        header: Header | None = None,
-        body: bytes = b"",
-        factor: float = 1,
+        self, addr: str, code: AnyRequestCode, header: Header | None, body: bytes, factor: float
     ) -> RemotingCommand:
         self._pace.wait(addr)
         return await super().ask(addr, code, header, body, factor)
@@ -73,29 +65,11 @@ class PacedLink(BlockingLink):
 class PacedAdmin(BlockingAdminClient):
     """The administration client for one thread, over such a link."""
 
-    def __init__(
-        self,
-        name_servers: str,
-        timeout: float,
-        keys: AccessKeys | None,
-        pace: Pace,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self.link = PacedLink(name_servers, timeout, keys, pace, tls)
+    def __init__(self, link: PacedLink) -> None:
+        self.link = link
 
     def body(
         self, addr: str, code: AnyRequestCode, header: Header | None, factor: float = 1
     ) -> bytes:
         """The body of a successful answer; Refused, TransportError."""
-        return _result(ask(self.link, addr, code, header, factor=factor)).body
-
-
-def _result(running: Coroutine[Any, Any, R]) -> R:
-    """What a coroutine that never suspends returns."""
-    try:
-        running.send(None)
-    except StopIteration as end:
-        result: R = end.value
-        return result
-    running.close()
-    raise RuntimeError("a blocking link suspended")
+        return result_of(ask(self.link, addr, code, header, factor=factor)).body

@@ -7,7 +7,6 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -102,16 +101,12 @@ async def name_server(port: int = 0) -> AsyncIterator[NameServer]:
         nursery.cancel_scope.cancel()
 
 
-@dataclass
 class Broker:
     """What registers."""
 
-    folder: Path
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.config = BrokerConfig(broker_name="broker-a", **self.settings)
-        self.topics = Topics(self.config, self.folder, Clock())
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.config = BrokerConfig(broker_name="broker-a", **settings)
+        self.topics = Topics(self.config, folder, Clock())
         self.identity = BrokerIdentity("c", "broker-a", 0, "10.0.0.1:10911", "10.0.0.1:10912")
 
     @asynccontextmanager
@@ -236,7 +231,7 @@ async def test_everything_again_every_half_minute(
 async def test_without_force_the_version_is_asked_first(
     tmp_path: Path, mock_clock: trio.testing.MockClock
 ) -> None:
-    broker = Broker(tmp_path, {"force_register": False})
+    broker = Broker(tmp_path, force_register=False)
     async with name_server() as server, broker.registered(server.addr):
         assert await server.heard() == "all"
         await pass_time(mock_clock, 30)
@@ -252,7 +247,7 @@ async def test_without_force_the_version_is_asked_first(
 
 
 async def test_a_topic_registered_on_its_own(tmp_path: Path) -> None:
-    broker = Broker(tmp_path, {"enable_single_topic_register": True, "broker_permission": 4})
+    broker = Broker(tmp_path, enable_single_topic_register=True, broker_permission=4)
     async with name_server() as server, broker.registered(server.addr) as registration:
         assert await server.heard() == "all"
         broker.create("T")
@@ -261,7 +256,7 @@ async def test_a_topic_registered_on_its_own(tmp_path: Path) -> None:
 
 
 async def test_no_topic_has_more_permissions_than_the_broker(tmp_path: Path) -> None:
-    broker = Broker(tmp_path, {"broker_permission": 2, "compressed_register": True})
+    broker = Broker(tmp_path, broker_permission=2, compressed_register=True)
     async with name_server() as server, broker.registered(server.addr):
         assert await server.heard() == "all"
     told = server.bodies[0].topic_config_serialize_wrapper.topic_config_table
@@ -271,7 +266,7 @@ async def test_no_topic_has_more_permissions_than_the_broker(tmp_path: Path) -> 
 
 async def test_topics_leave_in_parts(tmp_path: Path) -> None:
     settings = {"enable_split_registration": True, "split_registration_size": 6}
-    broker = Broker(tmp_path, settings)
+    broker = Broker(tmp_path, **settings)
     async with name_server() as server, broker.registered(server.addr):
         pass
     sizes = [len(body.topic_config_serialize_wrapper.topic_config_table) for body in server.bodies]
@@ -369,7 +364,7 @@ async def test_leaving_without_a_name_server(broker: Broker) -> None:
 async def test_the_period_has_bounds(
     tmp_path: Path, autojump_clock: trio.testing.MockClock, period: int, counts_as: int
 ) -> None:
-    broker = Broker(tmp_path, {"register_name_server_period": period})
+    broker = Broker(tmp_path, register_name_server_period=period)
     async with broker.registered("127.0.0.1:1") as registration:
         link = registration._links[0]
         assert link._next_turn() - trio.current_time() == counts_as

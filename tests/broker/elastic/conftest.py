@@ -61,10 +61,7 @@ class ElasticBroker:
         self.offsets.commit("client", group, TOPIC, queue, offset)
 
     def join(
-        self,
-        group: str = GROUP,
-        where: str = "CONSUME_FROM_LAST_OFFSET",
-        model: str = "CLUSTERING",
+        self, group: str = GROUP, where: str = "CONSUME_FROM_LAST_OFFSET", model: str = "CLUSTERING"
     ) -> Client:
         """A member that subscribes T."""
         data = ConsumerData(

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import pytest
 import trio
 
+from tests.broker.lite.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.subscribers import Subscriber, Subscribers
@@ -13,16 +14,6 @@ from trimq.broker.steps import at_once
 
 NAMES = [f"%LMQ%$T${number}" for number in range(20)]
 ONE = NAMES[0]
-
-
-class Clock:
-    now = 1_000_000
-
-    def millis(self) -> int:
-        return self.now
-
-    def steady_millis(self) -> int:
-        return self.now
 
 
 def group_of(names: Iterable[str]) -> Subscribers:

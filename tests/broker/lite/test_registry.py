@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.broker.lite.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.registry import (
     WITHOUT_TYPE,
@@ -17,16 +18,6 @@ from trimq.broker.lite.subscribers import Subscriber, Subscribers
 from trimq.broker.steps import at_once
 
 ONE, TWO = "%LMQ%$T$one", "%LMQ%$T$two"
-
-
-class Clock:
-    now = 1_000_000
-
-    def millis(self) -> int:
-        return self.now
-
-    def steady_millis(self) -> int:
-        return self.now
 
 
 class Metadata:

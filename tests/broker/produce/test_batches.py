@@ -2,7 +2,6 @@
 
 import pytest
 
-from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
@@ -102,9 +101,7 @@ def test_a_broken_batch_stores_nothing(producing, body):
 @pytest.fixture
 def batching(producing):
     """T is a topic whose batches stay in one record."""
-    topic = TopicConfig(topic_name="T", attributes={"+queue.type": "BatchCQ"})
-    producing.broker.topics.update(topic)
-    producing.broker.store.declare_queue_type("T", "BatchCQ")
+    producing.broker.keep_batches("T")
     return producing
 
 

@@ -15,16 +15,9 @@ from trimq.broker.timers.schedule_rule import TimerRule
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.properties import parse_properties
+from trimq.store import errors
 from trimq.store.config import StoreConfig
 from trimq.store.disk.usage import used_share
-from trimq.store.errors import (
-    DiskFull,
-    MessageTooLarge,
-    PropertiesLookTorn,
-    PropertiesTooLong,
-    StoreError,
-    StoreNotWritable,
-)
 from trimq.store.messages.message import Message
 
 RULES = PutRules((1000, 5000), lambda: None, TimerRule(StoreConfig(), Clock(), None))
@@ -102,12 +95,12 @@ def test_topics_that_are_too_long_to_store(topic, fits):
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [
-        (MessageTooLarge(), PutStatus.MESSAGE_ILLEGAL, 13),
-        (PropertiesLookTorn(), PutStatus.MESSAGE_ILLEGAL, 13),
-        (PropertiesTooLong(), PutStatus.PROPERTIES_SIZE_EXCEEDED, 13),
-        (StoreNotWritable(), PutStatus.SERVICE_NOT_AVAILABLE, 14),
-        (DiskFull(), PutStatus.SERVICE_NOT_AVAILABLE, 14),
-        (StoreError(), PutStatus.UNKNOWN_ERROR, 1),
+        (errors.MessageTooLarge(), PutStatus.MESSAGE_ILLEGAL, 13),
+        (errors.PropertiesLookTorn(), PutStatus.MESSAGE_ILLEGAL, 13),
+        (errors.PropertiesTooLong(), PutStatus.PROPERTIES_SIZE_EXCEEDED, 13),
+        (errors.StoreNotWritable(), PutStatus.SERVICE_NOT_AVAILABLE, 14),
+        (errors.DiskFull(), PutStatus.SERVICE_NOT_AVAILABLE, 14),
+        (errors.StoreError(), PutStatus.UNKNOWN_ERROR, 1),
         (PutRefused(PutStatus.WHEEL_TIMER_NOT_ENABLE, ""), PutStatus.WHEEL_TIMER_NOT_ENABLE, 1),
     ],
 )

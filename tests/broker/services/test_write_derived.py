@@ -91,9 +91,7 @@ async def test_a_checkpoint_that_takes_long_is_rarer(
 
 
 async def test_much_in_many_queues_is_not_waited_for(
-    store: MessageStore,
-    memory_path: Path,
-    autojump_clock: trio.testing.MockClock,
+    store: MessageStore, memory_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     """What a start has to scan after a crash is bounded by bytes, too."""
     config = StoreConfig(root=memory_path, checkpoint_bytes=100_000)

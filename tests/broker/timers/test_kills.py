@@ -1,5 +1,7 @@
 """Killed in each state that a timer message can be in: nothing is lost, early, or delivered twice."""
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,29 @@ async def restarted(timing: Timing, **settings: Any) -> None:
     timing.kill()
     timing.settings |= settings
     await timing.start()
+
+
+def no_more_flushes(timing: Timing, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def not_now() -> None: ...
+
+    monkeypatch.setattr(timing.timers, "_flush", not_now)
+
+
+@pytest.fixture
+async def rolling(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> AsyncIterator[Timing]:
+    """Messages roll after 30 seconds."""
+    timing = Timing(tmp_path / "rolls", nursery, timer_roll_window_slot=30)
+    await timing.start()
+    yield timing
+    timing.kill()
+
+
+async def recalled(timing: Timing) -> None:
+    """Two messages that roll, and the recall of the first one."""
+    timing.send("gone", 70)
+    timing.send("stays", 70)
+    await timing.until(10)
+    timing.recall("U1", 60)
 
 
 async def test_stored_but_not_on_the_wheel(autojump_clock: Any, timing: Timing) -> None:
@@ -53,10 +78,7 @@ async def test_on_the_wheel_but_not_in_the_checkpoint(autojump_clock: Any, timin
 
 @pytest.mark.parametrize("checkpoint_between", [False, True])
 async def test_half_of_a_slot_delivered(
-    autojump_clock: Any,
-    timing: Timing,
-    checkpoint_between: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: Any, timing: Timing, checkpoint_between: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three batches of it; the checkpoint is from before the slot, or from the middle of it."""
     sent = [str(number) for number in range(400)]
@@ -107,11 +129,7 @@ async def test_delivered_and_not_in_the_checkpoint(
     timing.send("x", 2)
     timing.send("y", 20)
     await timing.until(2)
-
-    async def not_now() -> None:
-        """Nothing is flushed any more."""
-
-    monkeypatch.setattr(timing.timers, "_flush", not_now)
+    no_more_flushes(timing, monkeypatch)
     await timing.until(5)
     assert timing.bodies == ["x"]
     monkeypatch.undo()
@@ -122,35 +140,24 @@ async def test_delivered_and_not_in_the_checkpoint(
 
 
 async def test_rolled_and_not_in_the_checkpoint(
-    autojump_clock: Any,
-    tmp_path: Any,
-    nursery: trio.Nursery,
-    no_threads: None,
-    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: Any, rolling: Timing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    timing = Timing(tmp_path / "rolls", nursery, timer_roll_window_slot=30)
-    await timing.start()
-    timing.send("x", 70)
-    timing.send("gone", 70)
-    timing.recall("U2", 70)
-    await timing.until(20)
-
-    async def not_now() -> None:
-        """Nothing is flushed any more."""
-
-    monkeypatch.setattr(timing.timers, "_flush", not_now)
-    before = timing.store.max_offset(TIMER_TOPIC, 0)
-    await timing.until(32)
-    rolled = timing.store.max_offset(TIMER_TOPIC, 0)
+    rolling.send("x", 70)
+    rolling.send("gone", 70)
+    rolling.recall("U2", 70)
+    await rolling.until(20)
+    no_more_flushes(rolling, monkeypatch)
+    before = rolling.store.max_offset(TIMER_TOPIC, 0)
+    await rolling.until(32)
+    rolled = rolling.store.max_offset(TIMER_TOPIC, 0)
     assert rolled == before + 3
     monkeypatch.undo()
-    await restarted(timing)
-    await timing.until(34)
+    await restarted(rolling)
+    await rolling.until(34)
     # It did not roll a second time.
-    assert timing.store.max_offset(TIMER_TOPIC, 0) == rolled
-    await timing.until(80)
-    assert timing.bodies == ["x"]
-    timing.kill()
+    assert rolling.store.max_offset(TIMER_TOPIC, 0) == rolled
+    await rolling.until(80)
+    assert rolling.bodies == ["x"]
 
 
 async def test_a_recall_that_was_read_is_read_again(
@@ -258,63 +265,43 @@ async def test_a_recall_that_was_not_read_yet_counts(autojump_clock: Any, timing
 
 
 async def test_a_recall_of_a_message_that_rolls_counts_after_a_stop(
-    autojump_clock: Any, tmp_path: Any, nursery: trio.Nursery, no_threads: None
+    autojump_clock: Any, rolling: Timing
 ) -> None:
     """Their stops, which are not the same, and their time have all passed in the meantime (7991)."""
-    timing = Timing(tmp_path / "rolls", nursery, timer_roll_window_slot=30)
-    await timing.start()
-    timing.send("gone", 70)
-    timing.send("stays", 70)
-    await timing.until(10)
-    timing.recall("U1", 60)
-    await timing.until(12)
-    timing.stop()
-    timing.clock.jumped += 600 * SECOND
-    await timing.start()
+    await recalled(rolling)
+    await rolling.until(12)
+    rolling.stop()
+    rolling.clock.jumped += 600 * SECOND
+    await rolling.start()
     await trio.sleep(3)
-    assert timing.bodies == ["stays"]
-    assert timing.timers.waiting() == 0
-    timing.kill()
+    assert rolling.bodies == ["stays"]
+    assert rolling.timers.waiting() == 0
 
 
 async def test_a_message_that_has_rolled_is_not_taken_for_its_recall(
-    autojump_clock: Any,
-    tmp_path: Any,
-    nursery: trio.Nursery,
-    no_threads: None,
-    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: Any, rolling: Timing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The recall has the key and the time of the message, and rolls later, when the broker is back. The message's slot
     is empty in the wheel then, and the checkpoint, which is written after it, does not say that it is done.
     """
-    timing = Timing(tmp_path / "rolls", nursery, timer_roll_window_slot=30)
-    await timing.start()
-    timing.send("gone", 70)
-    timing.send("stays", 70)
-    await timing.until(10)
-    timing.recall("U1", 60)
-    before = timing.store.max_offset(TIMER_TOPIC, 0)
-    await timing.until(20)
-
-    async def not_now() -> None:
-        """Nothing is flushed any more."""
-
-    monkeypatch.setattr(timing.timers, "_flush", not_now)
-    await timing.until(32)
-    assert timing.store.max_offset(TIMER_TOPIC, 0) == before + 2
+    await recalled(rolling)
+    before = rolling.store.max_offset(TIMER_TOPIC, 0)
+    await rolling.until(20)
+    no_more_flushes(rolling, monkeypatch)
+    await rolling.until(32)
+    assert rolling.store.max_offset(TIMER_TOPIC, 0) == before + 2
     monkeypatch.undo()
-    checkpoint = timing.root / "config" / "timercheck"
+    checkpoint = rolling.root / "config" / "timercheck"
     before_the_flush = checkpoint.read_bytes()
-    timing.scope.cancel()
-    await timing.timers._flush()
-    timing.kill()
+    rolling.scope.cancel()
+    await rolling.timers._flush()
+    rolling.kill()
     checkpoint.write_bytes(before_the_flush)
-    timing.clock.jumped += 15 * SECOND
-    await timing.start()
-    assert len(timing.timers.copy_writer.out) == 2
-    await timing.until(90)
-    assert timing.bodies == ["stays"]
-    timing.kill()
+    rolling.clock.jumped += 15 * SECOND
+    await rolling.start()
+    assert len(rolling.timers.copy_writer.out) == 2
+    await rolling.until(90)
+    assert rolling.bodies == ["stays"]
 
 
 async def test_killed_twice_before_a_slot_is_done(
@@ -453,11 +440,7 @@ async def test_put_off_when_it_came_from_the_queue(
     await timing.until(5)
     broken_queue(timing, monkeypatch)
     timing.set(timer_stop_enqueue=False)
-
-    async def not_now() -> None:
-        """Nothing is flushed any more."""
-
-    monkeypatch.setattr(timing.timers, "_flush", not_now)
+    no_more_flushes(timing, monkeypatch)
     await timing.until(7)
     assert timing.bodies == []
     timing.timers._files.log.write()

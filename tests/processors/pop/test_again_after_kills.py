@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from tests.processors.conftest import Broker
-from tests.processors.pop.conftest import PopClient
+from tests.processors.pop.lives import Lives
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.codec.records.record import Record
@@ -24,22 +23,13 @@ BACK = HIDDEN + 2
 LATE = 1.5
 # Twentieths of a second.
 LONGEST = 1200
-SERVICES = (
-    "write tables",
-    "put timer messages on the wheel",
-    "flush the timer wheel",
-    "deliver timer messages",
-    "put popped messages back",
-)
 
 
-class Lives:
-    """One broker after the other on a store, on a mock clock; the first message of T is damaged while `damaged` is."""
+class Damaged(Lives):
+    """The first message of T is damaged while `damaged` is."""
 
     def __init__(self, root: Path, nursery: trio.Nursery) -> None:
-        self._root = root
-        self._nursery = nursery
-        self._clock = TrioClock()
+        super().__init__(root, nursery, BrokerConfig(revive_interval=200), TrioClock())
         self.damaged = True
         self.kills = 0
 
@@ -48,23 +38,7 @@ class Lives:
         """Seconds since the begin."""
         return trio.current_time()
 
-    async def start(self) -> None:
-        self.broker = Broker(self._root, BrokerConfig(revive_interval=200), self._clock)
-        self.broker.store.open()
-        self.broker.parts.load()
-        self._damage()
-        self.pops = PopClient(self.broker)
-        self._scope = trio.CancelScope()
-        self._nursery.start_soon(self._run, self._scope)
-        await trio.lowlevel.checkpoint()
-
-    async def _run(self, scope: trio.CancelScope) -> None:
-        with scope:
-            async with trio.open_nursery() as nursery:
-                for name in SERVICES:
-                    nursery.start_soon(self.broker.parts.services[name])
-
-    def _damage(self) -> None:
+    def opened(self) -> None:
         store = self.broker.store
         entry, read = store.queue_entry, store.read
 
@@ -80,12 +54,6 @@ class Lives:
 
         store.queue_entry = queue_entry  # type: ignore[method-assign]
         store.read = together  # type: ignore[method-assign, assignment]
-
-    def kill(self) -> None:
-        """What was handed to the kernel stays, and no file of the broker's is written."""
-        self._scope.cancel()
-        self.pops.reviving._timers._files.close()
-        self.broker.store.abandon()
 
     async def restart(self) -> None:
         self.kill()
@@ -109,9 +77,9 @@ class Lives:
 
 
 @pytest.fixture
-async def lives(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> AsyncIterator[Lives]:
+async def lives(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> AsyncIterator[Damaged]:
     """Three messages that were popped when the clock began; tests that use it name `autojump_clock` too."""
-    made = Lives(tmp_path / "store", nursery)
+    made = Damaged(tmp_path / "store", nursery)
     made.damaged = False
     await made.start()
     made.pops.put(b"0", b"1", b"2")
@@ -122,7 +90,7 @@ async def lives(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> Asyn
     made.kill()
 
 
-async def check_once(lives: Lives, due: float) -> None:
+async def check_once(lives: Damaged, due: float) -> None:
     """It comes when its new time is up, which is then two seconds ago, and never again."""
     lives.damaged = False
     await lives.until(due + 2)
@@ -150,7 +118,7 @@ async def check_once(lives: Lives, due: float) -> None:
     ],
 )
 async def test_a_new_checkpoint_is_served_once(
-    autojump_clock: Any, lives: Lives, kills: list[float], knows: bool
+    autojump_clock: Any, lives: Damaged, kills: list[float], knows: bool
 ) -> None:
     """`kills`: seconds after the message could not be read. `knows`: whether how far reviving is has been written."""
     await lives.until(HIDDEN + 1)
@@ -165,7 +133,9 @@ async def test_a_new_checkpoint_is_served_once(
     await check_once(lives, HIDDEN + 10)
 
 
-async def test_it_cannot_be_read_the_second_time_either(autojump_clock: Any, lives: Lives) -> None:
+async def test_it_cannot_be_read_the_second_time_either(
+    autojump_clock: Any, lives: Damaged
+) -> None:
     await lives.wait_until_back(2)
     await lives.restart()
     await lives.until(HIDDEN + 10 + 2 + LATE)
@@ -176,7 +146,7 @@ async def test_it_cannot_be_read_the_second_time_either(autojump_clock: Any, liv
     await check_once(lives, HIDDEN + 10 + 20)
 
 
-async def test_all_is_over_while_no_broker_runs(autojump_clock: Any, lives: Lives) -> None:
+async def test_all_is_over_while_no_broker_runs(autojump_clock: Any, lives: Damaged) -> None:
     """The new checkpoint is due when it is read from the log: nobody had put it on the wheel."""
     await lives.wait_until_back(2)
     lives.kill()

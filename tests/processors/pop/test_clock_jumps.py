@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import trio
 
-from tests.processors.conftest import Broker
-from tests.processors.pop.conftest import PopClient
+from tests.processors.pop.lives import Lives
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.codec.names import REVIVE_GROUP, revive_topic
@@ -22,13 +21,6 @@ DAY = 86_400_000
 BACK = [pytest.param(-10 * MINUTE, id="-10 min"), pytest.param(-30 * DAY, id="-30 d")]
 HIDDEN = 2000
 QUEUES = 8
-SERVICES = (
-    "write tables",
-    "put timer messages on the wheel",
-    "flush the timer wheel",
-    "deliver timer messages",
-    "put popped messages back",
-)
 
 
 class SetClock(TrioClock):
@@ -42,34 +34,13 @@ class SetClock(TrioClock):
         return super().millis() + self.set_by
 
 
-class Lives:
-    """One broker after the other on a store."""
+class SetBack(Lives):
+    """With a clock that somebody sets."""
 
     def __init__(self, root: Path, nursery: trio.Nursery) -> None:
-        self.clock = SetClock()
-        self._root, self._nursery = root, nursery
-        self._sent = 0
-
-    async def start(self) -> None:
         config = BrokerConfig(revive_interval=200, pop_from_retry_probability=0)
-        self.broker = Broker(self._root, config, self.clock)
-        self.broker.store.open()
-        self.broker.parts.load()
-        self.pops = PopClient(self.broker)
-        self._scope = trio.CancelScope()
-        self._nursery.start_soon(self._run, self._scope)
-        await trio.lowlevel.checkpoint()
-
-    async def _run(self, scope: trio.CancelScope) -> None:
-        with scope:
-            async with trio.open_nursery() as nursery:
-                for name in SERVICES:
-                    nursery.start_soon(self.broker.parts.services[name])
-
-    def kill(self) -> None:
-        self._scope.cancel()
-        self.pops.reviving._timers._files.close()
-        self.broker.store.abandon()
+        super().__init__(root, nursery, config, SetClock())
+        self._sent = 0
 
     async def restart(self) -> None:
         self.broker.offsets.file.persist()
@@ -112,13 +83,13 @@ class Lives:
 
 @pytest.fixture
 async def lives(tmp_path: Path, nursery: trio.Nursery, no_threads: None) -> Any:
-    made = Lives(tmp_path / "store", nursery)
+    made = SetBack(tmp_path / "store", nursery)
     await made.start()
     yield made
     made.kill()
 
 
-async def until_open(lives: Lives) -> None:
+async def until_open(lives: SetBack) -> None:
     """They have come off the wheel, a second before their time, and are not settled."""
     await trio.sleep(HIDDEN / 1000)
     assert lives.pops.reviving.open == QUEUES
@@ -127,18 +98,18 @@ async def until_open(lives: Lives) -> None:
 Acts = Callable[[Lives], Awaitable[None]]
 
 
-async def nothing(lives: Lives) -> None:
+async def nothing(lives: SetBack) -> None:
     """The broker runs on."""
 
 
-async def kill(lives: Lives) -> None:
+async def kill(lives: SetBack) -> None:
     await lives.restart()
 
 
 @pytest.mark.parametrize("then", [nothing, kill])
 @pytest.mark.parametrize("jump", BACK)
 async def test_back_while_some_are_open(
-    autojump_clock: Any, lives: Lives, jump: int, then: Acts
+    autojump_clock: Any, lives: SetBack, jump: int, then: Acts
 ) -> None:
     """Those that were popped after it come when they are due, and those of before when the clock has caught up."""
     before = lives.pop_some(acknowledged=2)
@@ -161,7 +132,7 @@ async def test_back_while_some_are_open(
 
 
 @pytest.mark.parametrize("jump", BACK)
-async def test_back_between_send_and_pop(autojump_clock: Any, lives: Lives, jump: int) -> None:
+async def test_back_between_send_and_pop(autojump_clock: Any, lives: SetBack, jump: int) -> None:
     """All messages of the queue are younger than the pop, by the clock: they are none of another life of the topic."""
     bodies = [b"%d" % number for number in range(3)]
     lives.pops.put(*bodies)
@@ -176,7 +147,7 @@ async def test_back_between_send_and_pop(autojump_clock: Any, lives: Lives, jump
 
 @pytest.mark.parametrize("jump", BACK)
 async def test_back_while_they_wait_on_the_wheel(
-    autojump_clock: Any, lives: Lives, jump: int
+    autojump_clock: Any, lives: SetBack, jump: int
 ) -> None:
     before = lives.pop_some(hidden=20_000, acknowledged=1)
     await trio.sleep(1)
@@ -196,7 +167,7 @@ async def test_back_while_they_wait_on_the_wheel(
         pytest.param(400 * DAY, nothing, id="+400 d"),
     ],
 )
-async def test_ahead(autojump_clock: Any, lives: Lives, jump: int, then: Acts) -> None:
+async def test_ahead(autojump_clock: Any, lives: SetBack, jump: int, then: Acts) -> None:
     """What is open and what is on the wheel comes, once, without what is acknowledged."""
     opened = lives.pop_some(acknowledged=2)
     waiting = lives.pop_some(hidden=10 * MINUTE, acknowledged=5)

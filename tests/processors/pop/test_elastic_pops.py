@@ -134,11 +134,7 @@ async def test_after_a_reset_it_goes_on_from_there(moved: Moved) -> None:
     [(0, False, "0 1 0"), (0, True, ""), (1, False, "0 1 0,1"), (1, True, "0 1 0")],
 )
 async def test_what_was_on_the_disk_waits_at_a_gate_that_has_closed_meanwhile(
-    moved: Moved,
-    monkeypatch: pytest.MonkeyPatch,
-    before: int,
-    resets: bool,
-    handed_out: str,
+    moved: Moved, monkeypatch: pytest.MonkeyPatch, before: int, resets: bool, handed_out: str
 ) -> None:
     """`before`: so many messages lie before the start."""
     moved.put(before, queue_id=RECEIVER)

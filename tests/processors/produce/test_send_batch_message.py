@@ -2,7 +2,6 @@
 
 import pytest
 
-from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.headers.fast import decode_send_v2
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.processors.produce.send_batch_message import SendBatchMessage
@@ -46,9 +45,7 @@ def test_a_handle_to_recall_is_not_for_senders_of_batches(producing, props, code
 @pytest.fixture
 def batching(producing):
     """T is a topic whose batches stay in one record."""
-    topic = TopicConfig(topic_name="T", attributes={"+queue.type": "BatchCQ"})
-    producing.broker.topics.update(topic)
-    producing.broker.store.declare_queue_type("T", "BatchCQ")
+    producing.broker.keep_batches("T")
     return producing
 
 
@@ -64,16 +61,9 @@ def test_a_batch_that_stays_whole_is_named_by_its_own_key(batching, props):
     assert second.ext_fields["queueOffset"] == "3"
 
 
-@pytest.mark.parametrize(
-    ("fields", "body", "code"),
-    [
-        ({"i": "UNIQ_KEY\x01U\x02DELAY\x012\x02"}, TWO, 13),
-        ({}, join_batch([BatchItem(0, b"x" * 4194304, b"")]), 13),
-    ],
-)
-def test_refusals_of_a_batch_topic(batching, fields, body, code):
-    response = batching.send(**{"body": body, "m": "true", "i": "UNIQ_KEY\x01U\x02", **fields})
-    assert response.code == code
+def test_a_refused_batch_is_named_by_its_own_key(batching):
+    response = batching.send(body=TWO, m="true", i="UNIQ_KEY\x01U\x02DELAY\x012\x02")
+    assert response.code == 13
     assert response.ext_fields["batchUniqId"] == "U"
 
 

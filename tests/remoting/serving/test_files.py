@@ -1,7 +1,6 @@
 """Bodies that leave from files: in a thread, on real sockets, beside everything else on the connection."""
 
 import os
-import socket
 import threading
 
 import pytest
@@ -9,7 +8,7 @@ import trio
 import trio.testing
 
 from tests.patience import until_in_trio
-from tests.remoting.serving.test_server import Do, Running, answers, echo, ended, frame
+from tests.remoting.serving.test_server import Do, answers, echo, ended, frame, on_a_free_port
 from trimq.base.file_body import FileBody
 from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Response
@@ -71,17 +70,7 @@ def files(tmp_path):
 async def start(nursery, files):
     async def run(**options):
         server = Server(Dispatcher([Do(10, echo), Do(20, files.answer)]), **options)
-        sock = socket.create_server(("127.0.0.1", 0))
-        host, port = sock.getsockname()
-        running = Running(server, nursery, f"{host}:{port}", trio.CancelScope())
-
-        async def serve(task_status):
-            with running.scope:
-                await server.serve([sock], task_status)
-            running.ended.set()
-
-        await nursery.start(serve)
-        return running
+        return await on_a_free_port(server, nursery)
 
     return run
 

@@ -69,21 +69,25 @@ class Running:
         return stream
 
 
+async def on_a_free_port(server, nursery):
+    sock = socket.create_server(("127.0.0.1", 0))
+    host, port = sock.getsockname()
+    running = Running(server, nursery, f"{host}:{port}", trio.CancelScope())
+
+    async def serve(task_status):
+        with running.scope:
+            await server.serve([sock], task_status)
+        running.ended.set()
+
+    await nursery.start(serve)
+    return running
+
+
 @pytest.fixture
 async def start(nursery):
     async def run(*processors, **options):
         server = Server(Dispatcher([Do(10, echo), Do(12, big), *processors]), **options)
-        sock = socket.create_server(("127.0.0.1", 0))
-        host, port = sock.getsockname()
-        running = Running(server, nursery, f"{host}:{port}", trio.CancelScope())
-
-        async def serve(task_status):
-            with running.scope:
-                await server.serve([sock], task_status)
-            running.ended.set()
-
-        await nursery.start(serve)
-        return running
+        return await on_a_free_port(server, nursery)
 
     return run
 

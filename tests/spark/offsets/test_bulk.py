@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.spark.offsets.asked import counted
 
 from trimq.admin import NewMessage
 from trimq.admin.blocking import BlockingAdminClient
@@ -53,15 +54,7 @@ def server() -> Iterator[TestServer]:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[RequestCode]:
     """How often each question is asked from here on."""
-    counts: Counter[RequestCode] = Counter()
-    plain = PacedLink.ask
-
-    async def counted(self: PacedLink, addr: str, code: RequestCode, *more: Any) -> Any:
-        counts[code] += 1
-        return await plain(self, addr, code, *more)
-
-    monkeypatch.setattr(PacedLink, "ask", counted)
-    return counts
+    return counted(monkeypatch)
 
 
 def snapshot(server: TestServer) -> list[dict[str, Any]]:

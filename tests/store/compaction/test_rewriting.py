@@ -1,5 +1,6 @@
 """Rewriting: what stays, what an interruption leaves, and random histories against a model."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,6 +75,24 @@ class Interrupted(BaseException):
     """The process ends here."""
 
 
+def stop_at(
+    monkeypatch: pytest.MonkeyPatch, step: int, names: Iterable[str], failure: BaseException
+) -> None:
+    """After so many calls of these functions each of them fails."""
+    left = step
+    for name in names:
+        do = getattr(queue_module, name)
+
+        def once(*args: object, do: Any = do) -> object:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise failure
+            return do(*args)
+
+        monkeypatch.setattr(queue_module, name, once)
+
+
 @pytest.mark.parametrize("step", range(12))
 def test_an_exchange_is_finished_at_the_next_start(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, step: int
@@ -81,25 +100,9 @@ def test_an_exchange_is_finished_at_the_next_start(
     queue = folder.open()
     fill(queue, [(offset, f"k{offset % 11}", b"%d" % offset) for offset in range(60)])
     last_file = queue.pairs[-1].first
-    left = step
-
-    def until(name: str) -> None:
-        do = getattr(queue_module, name)
-
-        def once(*args: object) -> object:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise Interrupted
-            return do(*args)
-
-        monkeypatch.setattr(queue_module, name, once)
-
-    with monkeypatch.context():
-        for name in ("rename", "remove", "sync_directory", "discard"):
-            until(name)
-        with suppress(Interrupted):
-            folder.rewrite(queue)
+    stop_at(monkeypatch, step, ("rename", "remove", "sync_directory", "discard"), Interrupted())
+    with suppress(Interrupted):
+        folder.rewrite(queue)
     monkeypatch.undo()
     again = folder.open()
     newest = set(range(last_file - 11, last_file))
@@ -115,18 +118,7 @@ def test_an_exchange_that_fails_is_finished_by_the_next_rewriting(
     queue = folder.open()
     fill(queue, [(offset, f"k{offset % 11}", b"%d" % offset) for offset in range(60)])
     last_file = queue.pairs[-1].first
-    left = step
-    for name in ("rename", "remove"):
-        do = getattr(queue_module, name)
-
-        def once(*args: object, do: Any = do) -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise OSError(5, "the disk fails")
-            do(*args)
-
-        monkeypatch.setattr(queue_module, name, once)
+    stop_at(monkeypatch, step, ("rename", "remove"), OSError(5, "the disk fails"))
     with suppress(OSError):
         folder.rewrite(queue)
     monkeypatch.undo()

@@ -30,6 +30,10 @@ class Disk:
         return self._pwritev(fd, [data], position)
 
 
+def broken(*_):
+    raise OSError(errno.EIO, "Input/output error")
+
+
 @pytest.fixture
 def disk(monkeypatch):
     return Disk(monkeypatch)
@@ -130,9 +134,6 @@ def test_after_a_failed_sync_the_store_accepts_nothing_more(bench, monkeypatch):
     store = bench.open()
     store.put(bench.message(b"a"))
 
-    def broken(_):
-        raise OSError(errno.EIO, "Input/output error")
-
     monkeypatch.setattr(os, "fdatasync", broken)
     with pytest.raises(StoreError):
         store.flush()
@@ -150,9 +151,6 @@ def test_an_append_that_cannot_be_taken_back_is_taken_back_before_the_next(
     store = bench.open()
     store.put(bench.message(b"a"))
     disk.room = 5
-
-    def broken(*_):
-        raise OSError(errno.EIO, "Input/output error")
 
     end = store.max_physical_offset
     with monkeypatch.context() as patch:
@@ -174,9 +172,6 @@ def test_a_store_with_something_left_behind_its_end_is_not_closed_in_order(
     store = bench.open()
     store.put(bench.message(b"a"))
     disk.room = 5
-
-    def broken(*_):
-        raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "ftruncate", broken)
     with pytest.raises(DiskFull):
@@ -208,9 +203,6 @@ def test_a_failed_checkpoint_is_made_up_for(bench, monkeypatch):
     store.flush()
     synced = []
     real = os.fdatasync
-
-    def broken(_):
-        raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "fdatasync", broken)
     with pytest.raises(StoreError):
@@ -256,16 +248,19 @@ def test_thousands_of_queues_are_synced_as_a_whole(bench, monkeypatch):
     assert calls == ["sync_file_system", "sync_file"]
 
 
-def test_a_file_system_that_cannot_be_synced_leaves_the_checkpoint(bench, monkeypatch):
+def five_queues(bench, monkeypatch):
+    """A store with two too many to be synced one by one."""
     store = bench.open()
     for queue_id in range(5):
         store.put(bench.message(b"", queue_id=queue_id))
     while store.write_derived():
         pass
     monkeypatch.setattr(checkpointing, "SYNCED_ONE_BY_ONE", 3)
+    return store
 
-    def broken(_):
-        raise OSError(errno.EIO, "Input/output error")
+
+def test_a_file_system_that_cannot_be_synced_leaves_the_checkpoint(bench, monkeypatch):
+    store = five_queues(bench, monkeypatch)
 
     monkeypatch.setattr(checkpointing, "sync_file_system", broken)
     with pytest.raises(StoreError):
@@ -277,12 +272,7 @@ def test_a_file_system_that_cannot_be_synced_leaves_the_checkpoint(bench, monkey
 
 
 def test_without_syncfs_files_are_synced_one_by_one(bench, monkeypatch):
-    store = bench.open()
-    for queue_id in range(5):
-        store.put(bench.message(b"", queue_id=queue_id))
-    while store.write_derived():
-        pass
-    monkeypatch.setattr(checkpointing, "SYNCED_ONE_BY_ONE", 3)
+    store = five_queues(bench, monkeypatch)
     synced = []
 
     def missing(_):

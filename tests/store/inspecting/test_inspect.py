@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.store.inspecting.looking import VECTORS, fill, look
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
 from trimq.codec.layouts.record import RECORD
 from trimq.codec.records.record import MAGIC_BLANK, encode_blank, parse_record
-from trimq.store.inspecting.inspection import inspect
-from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
+from trimq.store.inspecting.items import Reason, Unreadable
 from trimq.store.inspecting.kinds import Kind, recognise
-
-VECTORS = Path(__file__).parents[2] / "vectors"
-
-
-def look(path: Path, kind: Kind | None = None, **chosen: Any) -> tuple[list[Item], list[End]]:
-    found = list(inspect(path, kind, Selection(**chosen)))
-    items = [item for item in found if isinstance(item, Item)]
-    return items, [item for item in found if isinstance(item, End)]
-
-
-def fill(bench, count: int = 12, **settings: Any) -> None:
-    """Messages over two topics and three queues, with keys."""
-    store = bench.open(**settings)
-    for number in range(count):
-        properties = f"KEYS\x01k{number} all\x02UNIQ_KEY\x01U{number}\x02".encode()
-        topic = f"T{number % 2}"
-        body = b"body %d" % number
-        store.put(bench.message(body, topic, number % 3, properties=properties))
-    bench.close(store)
-
 
 # --- commit log
 

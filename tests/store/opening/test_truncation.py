@@ -13,6 +13,7 @@ import pytest
 
 from tests.store.conftest import Bench
 from tests.store.opening.test_power_loss import inner_batch
+from tests.store.opening.test_recovery import cut_log
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.store.checking.check import StoreCheck
@@ -98,13 +99,9 @@ def state(store: MessageStore) -> dict[str, object]:
 
 def end_log_at(bench: Bench, end: int) -> None:
     """The files of a closed store, as if nothing behind `end` had ever been written."""
+    cut_log(bench, end)
     for file in bench.commit_log_files():
-        base = int(file.name)
-        if base >= end and base > 0:
-            file.unlink()
-        elif base + FILE > end:
-            os.truncate(file, end - base)
-            os.truncate(file, FILE)
+        os.truncate(file, FILE)
 
 
 def problems(bench: Bench) -> list[object]:

@@ -162,7 +162,10 @@ def test_messages_of_removed_files_are_skipped(bench):
     assert gone.status == ReadStatus.FOUND
 
 
-def test_a_missing_consume_queue_file_is_rolled_over(bench):
+@pytest.mark.parametrize(("corrects", "expected"), [(True, 10), (False, 6)])
+def test_a_missing_consume_queue_file_is_rolled_over_where_offsets_are_corrected(
+    bench, corrects, expected
+):
     store = bench.open(mapped_file_size_commit_log=BIG)
     fill(bench, store, 12)
     bench.close(store)
@@ -170,8 +173,9 @@ def test_a_missing_consume_queue_file_is_rolled_over(bench):
     assert store.max_offset("T", 0) == 12
     bench.queue_files("T", 0)[1].unlink()
     store._open_files.close()
+    store.correct_if(lambda: corrects)
     result = store.read("T", 0, 6, 32, BIG, None)
-    assert (result.status, result.next_begin_offset) == (ReadStatus.OFFSET_FOUND_NULL, 10)
+    assert (result.status, result.next_begin_offset) == (ReadStatus.OFFSET_FOUND_NULL, expected)
 
 
 @given(
@@ -325,16 +329,3 @@ def test_a_store_that_corrects_nothing_leaves_offsets_as_asked(ten, offset):
     ten.correct_if(lambda: True)
     again = ten.read("T", 0, offset, 32, BIG, None)
     assert (again.status, again.next_begin_offset) == (status, 10 if offset > 0 else 0)
-
-
-def test_a_missing_consume_queue_file_stays_asked_for_where_nothing_is_corrected(bench):
-    store = bench.open(mapped_file_size_commit_log=BIG)
-    fill(bench, store, 12)
-    bench.close(store)
-    store = bench.open(mapped_file_size_commit_log=BIG)
-    assert store.max_offset("T", 0) == 12
-    bench.queue_files("T", 0)[1].unlink()
-    store._open_files.close()
-    store.correct_if(lambda: False)
-    result = store.read("T", 0, 6, 32, BIG, None)
-    assert (result.status, result.next_begin_offset) == (ReadStatus.OFFSET_FOUND_NULL, 6)

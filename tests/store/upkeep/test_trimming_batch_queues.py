@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.store.cleaning import (
-    clean,
-    fill,
-    names,
-    steps_of_round,
-    steps_of_trimming,
-    write_all,
-)
+from tests.store import cleaning
 from tests.store.upkeep.test_trimming import idle_deleted
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
@@ -43,15 +36,15 @@ def test_batch_queues_follow_too(batches):
     store = open_batches(bench)
     for _ in range(5):
         put_inner_batch(bench, store)
-    fill(bench, store, 6, topic="Other")
+    cleaning.fill(bench, store, 6, topic="Other")
     put_inner_batch(bench, store)
-    write_all(store)
-    clean(store)
+    cleaning.write_all(store)
+    cleaning.clean(store)
     assert (store.min_offset("B", 0), store.max_offset("B", 0)) == (10, 12)
-    assert names(batch_files(bench, "B")) == [46 * 2 * 2]
+    assert cleaning.names(batch_files(bench, "B")) == [46 * 2 * 2]
     assert idle_deleted(store, "B") == []
-    fill(bench, store, 12, topic="Other")
-    clean(store)
+    cleaning.fill(bench, store, 12, topic="Other")
+    cleaning.clean(store)
     assert "B" in store.trimming.find_idle(store.topics(), store.min_physical_offset)
     assert idle_deleted(store, "B") == [0]
     assert not (bench.root / "batchconsumequeue" / "B").exists()
@@ -68,21 +61,21 @@ def test_batch_queues_nobody_has_used_are_trimmed_too(batches):
     for _ in range(3):
         put_inner_batch(bench, store, topic="A")
     put_inner_batch(bench, store)
-    fill(bench, store, 20, topic="Other")
-    write_all(store)
+    cleaning.fill(bench, store, 20, topic="Other")
+    cleaning.write_all(store)
     bench.close(store)
     store = open_batches(bench)
     trimming = store.trimming
-    for _ in steps_of_round(store):
+    for _ in cleaning.steps_of_round(store):
         pass
     assert trimming.begin()
     assert "A" in trimming.not_loaded()
     assert "A" in trimming.find_expired(trimming.not_loaded())
-    for _ in steps_of_trimming(store):
+    for _ in cleaning.steps_of_trimming(store):
         pass
     # The one without a file to delete was not even loaded, and knows where it begins.
     assert trimming.not_loaded() == ["B"]
-    assert names(batch_files(bench, "A")) == [46 * 2]
+    assert cleaning.names(batch_files(bench, "A")) == [46 * 2]
     assert (store.min_offset("A", 0), store.max_offset("A", 0)) == (6, 6)
     assert (store.min_offset("B", 0), store.max_offset("B", 0)) == (2, 2)
 
@@ -91,12 +84,12 @@ def test_idle_batch_queues_nobody_has_used_are_found(batches):
     bench = batches
     store = open_batches(bench)
     put_inner_batch(bench, store)
-    fill(bench, store, 20, topic="Other")
+    cleaning.fill(bench, store, 20, topic="Other")
     put_inner_batch(bench, store, topic="A")
-    write_all(store)
+    cleaning.write_all(store)
     bench.close(store)
     store = open_batches(bench)
-    clean(store)
+    cleaning.clean(store)
     topics = store.trimming.find_idle(store.topics(), store.min_physical_offset)
     assert "B" in topics
     assert "A" not in topics
@@ -113,8 +106,8 @@ def test_one_step_looks_at_a_few_batch_queues(batches, monkeypatch):
     for _ in range(5):
         for queue_id in range(queues):
             put_inner_batch(bench, store, queue_id=queue_id)
-    write_all(store)
-    for _ in steps_of_round(store):
+    cleaning.write_all(store)
+    for _ in cleaning.steps_of_round(store):
         pass
     seen = []
     trim = Trimming._trim
@@ -128,7 +121,7 @@ def test_one_step_looks_at_a_few_batch_queues(batches, monkeypatch):
     before = count_files(bench, queues)
     assert before == 3 * queues
     most_queues = most_files = steps = 0
-    for step in steps_of_trimming(store):
+    for step in cleaning.steps_of_trimming(store):
         most_queues = max(most_queues, len(seen))
         left = count_files(bench, queues)
         most_files = max(most_files, before - left)

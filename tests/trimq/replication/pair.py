@@ -17,6 +17,15 @@ from tests.trimq.replication.relay import Relay
 
 ROOT: Final = Path(__file__).parents[3]
 NAME: Final = "broker-a"
+SETTINGS: Final = {
+    "mappedFileSizeCommitLog": 256 * 1024,
+    "slaveReadEnable": "true",
+    "slaveTimeout": 1500,
+    "flushConsumerOffsetInterval": 200,
+    # Shorter than what the tests call silence, so that both ends of a link give it up.
+    "haSendHeartbeatInterval": 300,
+    "haHousekeepingInterval": 1500,
+}
 COMMAND: Final = "trimq"
 # Where a process starts: on which host, if there are several.
 Within = Callable[[], AbstractContextManager[None]]
@@ -119,16 +128,7 @@ class Pair:
         home.mkdir(exist_ok=True)
         self._names = Process(["namesrv", "--listen", "127.0.0.1:0"], home / "namesrv.log")
         namesrv = self._names.ready("namesrv")
-        common = {
-            "mappedFileSizeCommitLog": 256 * 1024,
-            "slaveReadEnable": "true",
-            "slaveTimeout": 1500,
-            "flushConsumerOffsetInterval": 200,
-            # Shorter than what the tests call silence, so that both ends of a link give it up.
-            "haSendHeartbeatInterval": 300,
-            "haHousekeepingInterval": 1500,
-            **settings,
-        }
+        common = {**SETTINGS, **settings}
         self.master = Broker(
             home / "master",
             namesrv,

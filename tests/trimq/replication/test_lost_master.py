@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,6 @@ from trimq.remoting.clients.blocking import BlockingClient
 OLD, NEW = "Promoted", "Later"
 COUNT = 20
 HAS_SUBSCRIPTION = 4
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    made = Pair(tmp_path / "pair")
-    made.master.settings |= {"brokerRole": "ASYNC_MASTER", "inSyncReplicas": 1}
-    yield made
-    made.end()
 
 
 def fill(broker: Broker, topic: str) -> None:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from tests.patience import until
 from tests.trimq.replication.pair import Broker, Pair
@@ -21,14 +17,6 @@ from trimq.codec.headers.topics import DeleteTopicRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 TOPIC, GROUP = "Promoted", "Readers"
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    made = Pair(tmp_path / "pair")
-    made.master.settings |= {"brokerRole": "ASYNC_MASTER", "inSyncReplicas": 1}
-    yield made
-    made.end()
 
 
 def commit(broker: Broker, offset: int) -> None:

@@ -7,10 +7,8 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from compat_tests.servers.processes import free_port
 from tests.patience import until
@@ -28,14 +26,6 @@ SOON, TRIES = 2, 6
 # Of a client on a machine that has much else to do.
 PATIENCE = 30
 SUSPEND, HAS_SUBSCRIPTION = 2, 4
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    made = Pair(tmp_path / "pair")
-    made.master.settings |= {"brokerRole": "ASYNC_MASTER", "inSyncReplicas": 1}
-    yield made
-    made.end()
 
 
 def pull(offset: int, wait: int = 0) -> PullMessageRequestHeader:

@@ -16,13 +16,13 @@ from tests.history.calls import Change
 from tests.history.committed import Periods
 from tests.history.running import Plan, Run
 from tests.patience import until
+from tests.requests import send_header_v2
 from tests.trimq.replication.cuttable import ASKED, PROGRAM, done_of
 from tests.trimq.replication.pair import NAME, Broker, Pair
 from tests.trimq.replication.test_pair_history import check_copies, checked
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.replication import HARuntimeInfo
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 
 PLAN = Plan(seconds=3, periods=Periods(save=4.2, sync=75), groups={}, between=0.002, timeout=30)
@@ -86,15 +86,10 @@ def copied_up_to(slave: Broker) -> int:
 
 def fill(broker: Broker, beyond: int) -> None:
     """With messages of nobody's history that wait for no slave."""
-    header = SendMessageRequestHeaderV2(
+    header = send_header_v2(
+        "Filler",
         producer_group="Fillers",
-        topic="Filler",
-        default_topic="TBW102",
         default_topic_queue_nums=1,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
         properties=NO_WAIT,
         batch=False,
     )

@@ -1,10 +1,10 @@
 """Sends and pulls of the topic Flush, each on a connection of its own, for servers whose disk is the matter."""
 
+from tests.requests import send_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
 from trimq.codec.headers.pull import PullMessageRequestHeader
-from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 TOPIC = "Flush"
@@ -16,16 +16,8 @@ HAS_SUBSCRIPTION = 4
 def send(
     addr: str, queue_id: int = 0, body: bytes = b"body", properties: str = ""
 ) -> RemotingCommand:
-    header = SendMessageRequestHeader(
-        producer_group="g",
-        topic=TOPIC,
-        default_topic="TBW102",
-        default_topic_queue_nums=QUEUES,
-        queue_id=queue_id,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-        properties=properties,
+    header = send_header(
+        TOPIC, default_topic_queue_nums=QUEUES, queue_id=queue_id, properties=properties
     )
     with BlockingClient(addr, timeout=60) as client:
         return client.request(RequestCode.SEND_MESSAGE, header, body)

@@ -4,10 +4,9 @@ import shutil
 from pathlib import Path
 
 import trimq
+from tests.requests import send_header_v2, topic_header
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pull import PullMessageRequestHeader
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
-from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.codec.records.batch import BatchItem, join_batch, split_batch
 from trimq.codec.records.record import parse_record
 from trimq.remoting.clients.client import Client
@@ -16,32 +15,13 @@ THREE = [BatchItem(0, b"%d" % number, b"") for number in range(3)]
 
 
 async def create(client: Client) -> None:
-    header = CreateTopicRequestHeader(
-        topic="Batches",
-        default_topic="TBW102",
-        read_queue_nums=1,
-        write_queue_nums=1,
-        perm=6,
-        topic_filter_type="SINGLE_TAG",
-        attributes="+queue.type=BatchCQ",
-    )
+    header = topic_header("Batches", 1, attributes="+queue.type=BatchCQ")
     created = await client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
     assert created.code == ResponseCode.SUCCESS
 
 
 async def send(client: Client) -> str:
-    header = SendMessageRequestHeaderV2(
-        producer_group="P",
-        topic="Batches",
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-        properties="UNIQ_KEY\x01whole\x02",
-        batch=True,
-    )
+    header = send_header_v2("Batches", properties="UNIQ_KEY\x01whole\x02", batch=True)
     sent = await client.request(RequestCode.SEND_BATCH_MESSAGE, header, join_batch(THREE))
     assert sent.code == ResponseCode.SUCCESS, sent.remark
     assert sent.ext_fields["batchUniqId"] == "whole"

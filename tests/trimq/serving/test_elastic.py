@@ -11,12 +11,12 @@ import pytest
 import trio
 
 import trimq
+from tests.requests import send_header_v2
 from trimq.broker.elastic.model import new_topic, plan_scale
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.locks import LockBatchRequestBody, MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pull import PullMessageRequestHeader
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.records.record import parse_record
 from trimq.remoting.clients.client import Client
 from trimq.wiring import broker as broker_wiring
@@ -66,17 +66,7 @@ class Producer:
 
     async def send_to_all_keys(self) -> None:
         for key in range(KEYS):
-            header = SendMessageRequestHeaderV2(
-                producer_group="P",
-                topic=TOPIC,
-                default_topic="TBW102",
-                default_topic_queue_nums=4,
-                queue_id=key % PARTITIONS,
-                sys_flag=0,
-                born_timestamp=1,
-                flag=0,
-                properties="",
-            )
+            header = send_header_v2(TOPIC, queue_id=key % PARTITIONS, properties="")
             body = b"%d %d" % (key, self.sent[key])
             answer = await self._client.request(RequestCode.SEND_MESSAGE_V2, header, body, 20)
             assert answer.code == ResponseCode.SUCCESS, answer.remark

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.requests import send_header_v2
 from tests.trimq.serving.killed import Place, Server, encode, pull, pull_all
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import decode_command
@@ -23,7 +24,6 @@ from trimq.codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import PeerGone, RemotingError
@@ -97,15 +97,11 @@ class Sender(threading.Thread):
             + b"x" * chance.choice((0, 100, 1000))
             for item in range(count)
         ]
-        header = SendMessageRequestHeaderV2(
+        header = send_header_v2(
+            place[0],
             producer_group="Senders",
-            topic=place[0],
-            default_topic="TBW102",
             default_topic_queue_nums=QUEUES,
             queue_id=place[1],
-            sys_flag=0,
-            born_timestamp=1,
-            flag=0,
             batch=count > 1,
         )
         code = RequestCode.SEND_MESSAGE_V2

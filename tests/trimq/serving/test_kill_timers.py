@@ -12,12 +12,12 @@ from pathlib import Path
 
 from tests.conftest import Kills
 from tests.patience import until
+from tests.requests import send_header_v2
 from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server, pull_all
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.record import Record
 from trimq.remoting.clients.blocking import BlockingClient
@@ -96,15 +96,10 @@ class Producer(threading.Thread):
 
     def _put(self, one: Sent, body: bytes, more: dict[str, str]) -> None:
         properties = {"UNIQ_KEY": one.unique, "TIMER_DELIVER_MS": str(one.due), **more}
-        header = SendMessageRequestHeaderV2(
-            producer_group="P",
-            topic=TOPIC,
-            default_topic="TBW102",
+        header = send_header_v2(
+            TOPIC,
             default_topic_queue_nums=QUEUES,
             queue_id=one.queue_id,
-            sys_flag=0,
-            born_timestamp=1,
-            flag=0,
             properties=format_properties(properties).decode(),
         )
         answer = self._client.request(RequestCode.SEND_MESSAGE_V2, header, body)
@@ -135,10 +130,7 @@ def in_time(one: Sent, downs: list[tuple[int, int]]) -> bool:
 
 
 def check(
-    sent: list[Sent],
-    records: list[Record],
-    counts: Counter[str],
-    downs: list[tuple[int, int]],
+    sent: list[Sent], records: list[Record], counts: Counter[str], downs: list[tuple[int, int]]
 ) -> None:
     by_key = {one.unique: one for one in sent}
     found: Counter[str] = Counter(record.body.decode() for record in records)

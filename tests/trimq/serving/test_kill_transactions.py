@@ -15,6 +15,7 @@ from typing import Final
 
 from tests.conftest import Kills
 from tests.patience import PATIENCE
+from tests.requests import send_header_v2
 from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server, encode, pull_all
 from trimq.codec.bodies.base import encode_body
@@ -24,7 +25,6 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.codec.headers.base import encode_header
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.headers.transactions import EndTransactionRequestHeader
 from trimq.codec.names import TRANS_CHECK_MAX_TIME_TOPIC
 from trimq.codec.records.properties import parse_properties
@@ -117,15 +117,12 @@ class Payer:
         )
         self.payments[payment.unique] = payment
         properties = {"TRAN_MSG": "true", "PGROUP": GROUP, "UNIQ_KEY": payment.unique}
-        header = SendMessageRequestHeaderV2(
+        header = send_header_v2(
+            TOPIC,
             producer_group=GROUP,
-            topic=TOPIC,
-            default_topic="TBW102",
             default_topic_queue_nums=1,
-            queue_id=0,
             sys_flag=int(SysFlag.PREPARED),
             born_timestamp=int(time.time() * 1000),
-            flag=0,
             properties="".join(f"{key}\x01{value}\x02" for key, value in properties.items()),
         )
         self._opaque += 1
@@ -193,12 +190,7 @@ class Ledger:
     """Servers over one store, killed again and again, and what the producer knows."""
 
     def __init__(
-        self,
-        folder: Path,
-        forge: Forge,
-        seed: int,
-        verdicts: tuple[int, ...],
-        most_checks: int,
+        self, folder: Path, forge: Forge, seed: int, verdicts: tuple[int, ...], most_checks: int
     ) -> None:
         self._folder = folder
         self._forge = forge

@@ -12,10 +12,10 @@ from pathlib import Path
 from tests.patience import until
 from tests.popping.clients import GROUP, TOPIC, Consumer, now_millis, prepare
 from tests.popping.journal import PLAIN, Journal, Popped, Reader
+from tests.requests import send_header_v2
 from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 
 FILE = 128 * 1024
@@ -66,17 +66,7 @@ class Unreadable:
 
 
 def send(client: BlockingClient, topic: str, body: bytes) -> None:
-    header = SendMessageRequestHeaderV2(
-        producer_group="P",
-        topic=topic,
-        default_topic="TBW102",
-        default_topic_queue_nums=1,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-        properties="",
-    )
+    header = send_header_v2(topic, default_topic_queue_nums=1, properties="")
     answer = client.request(RequestCode.SEND_MESSAGE_V2, header, body)
     assert answer.code == ResponseCode.SUCCESS, (answer.code, answer.remark)
 

@@ -8,6 +8,7 @@ import pytest
 import trustme
 
 import trimq
+from tests.layers import LAYERS
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
@@ -111,19 +112,6 @@ async def test_a_server_that_enforces_tls_finds_its_own_name_server(tmp_path: Pa
         header = GetRouteInfoRequestHeader(topic="TBW102")
         route = await client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
     assert route.code == ResponseCode.SUCCESS
-
-
-LAYERS = (
-    "admin",
-    "broker",
-    "codec",
-    "mqadmin",
-    "namesrv",
-    "processors",
-    "remoting",
-    "spark",
-    "store",
-)
 
 
 def test_folders_of_the_users_with_our_layers_names_hide_nothing(tmp_path: Path) -> None:

@@ -20,12 +20,7 @@ from trimq.settings.process import ServerConfig, limits_of
     ],
 )
 def test_one_address_shuts_nobody_out(
-    files: int,
-    wanted: int,
-    of_address: int,
-    fit: int,
-    share: int,
-    monkeypatch: pytest.MonkeyPatch,
+    files: int, wanted: int, of_address: int, fit: int, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(descriptors.resource, "getrlimit", lambda _: (files, files))
     monkeypatch.setattr(descriptors.resource, "setrlimit", lambda *_: None)

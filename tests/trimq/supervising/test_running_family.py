@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE, until
+from tests.requests import send_header_v2
 from trimq.codec.codes import RequestCode
-from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 
@@ -68,16 +68,7 @@ def family(tmp_path: Path) -> Iterator[Family]:
 
 
 def send(addr: str, topic: str, queue: int = 0) -> int:
-    header = SendMessageRequestHeaderV2(
-        producer_group="P",
-        topic=topic,
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=queue,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-    )
+    header = send_header_v2(topic, queue_id=queue)
     with BlockingClient(addr, timeout=30) as client:
         return client.request(RequestCode.SEND_MESSAGE_V2, header, b"m").code
 

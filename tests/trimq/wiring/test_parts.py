@@ -10,10 +10,10 @@ import trio
 import trimq
 from docs.request_codes import broker_and_namesrv
 from tests.patience import until_in_trio
+from tests.requests import send_header
 from trimq.admin.client import AdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.process.metrics import Sample
 from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Peer, Processor, Request, Response
@@ -130,16 +130,7 @@ async def test_who_waits_for_what_is_cut_off_is_told_at_once(
 
     monkeypatch.setattr(broker_wiring, "broker_parts", noting)
     settings = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "60000"}
-    header = SendMessageRequestHeader(
-        producer_group="g",
-        topic="TBW102",
-        default_topic="TBW102",
-        default_topic_queue_nums=1,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-    )
+    header = send_header("TBW102", default_topic_queue_nums=1)
     codes: list[int] = []
     async with trimq.serve(tmp_path, settings=settings) as server:
         [store] = stores
