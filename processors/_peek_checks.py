@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from trimq.broker.pop.checks import PopChecks
+from trimq.broker.pop.reading.checks import PopChecks
+
 from trimq.remoting.contract import Peer
 
 
