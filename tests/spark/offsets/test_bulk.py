@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.spark.offsets.asked import counted
 
+from tests.spark.offsets.asked import counted
 from trimq.admin import NewMessage
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import Refused
