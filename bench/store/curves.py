@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from bench.loads.filling import forget_pages
 from bench.servers.process import usage
-from bench.store import disk
 from bench.store.bulk import BulkStore
 from bench.store.figures import Curve, Section, Table
 from bench.store.scale import Scale
@@ -121,14 +121,14 @@ def sizes(folder: Path, scale: Scale) -> Section:
 def _point(bulk: BulkStore, config: StoreConfig, count: int, scale: Scale) -> list[float | str]:
     """Grow the store, then measure: opening, cold, warm, appending."""
     bulk.grow(count)
-    disk.drop_cache(config.root)
+    forget_pages(config.root)
     first, last = EPOCH + 1, bulk.millis
     store = open_store(config, Ticks(bulk.millis))
     cold_read = micros(
         lambda offset: pull(store, TOPIC, 0, offset), spread(0, count - 32, scale.cold_seeks)
     )
     store.close()
-    disk.drop_cache(config.root)
+    forget_pages(config.root)
     store = open_store(config, Ticks(bulk.millis))
     cold_search = micros(
         lambda time: store.offset_by_time(TOPIC, 0, time), spread(first, last, scale.cold_seeks)

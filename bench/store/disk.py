@@ -48,15 +48,3 @@ def _read(fd: int, mib: int) -> float:
     for at in range(mib):
         os.preadv(fd, [buffer], at * MIB)
     return time.perf_counter() - began
-
-
-def drop_cache(folder: Path) -> None:
-    """Sync the files below a folder and let the kernel forget what it holds of them."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            fd = os.open(path, os.O_RDONLY)
-            try:
-                os.fdatasync(fd)
-                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(fd)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from bench.loads.filling import forget_pages
 from bench.store import disk
 from bench.store.figures import Section, Table
 from bench.store.scale import Scale
@@ -157,7 +158,7 @@ def _read(
     count, read_bytes = _walk(store, queues)
     hot = seconds(lambda: _walk(store, queues))
     store.close()
-    disk.drop_cache(config.root)
+    forget_pages(config.root)
     again = open_store(config, Ticks(1_800_000_000_000))
     cold = seconds(lambda: _walk(again, queues))
     again.abandon()

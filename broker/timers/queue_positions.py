@@ -1,5 +1,7 @@
 """Where in the timer's queue a message of the commit log is: both are in the same order."""
 
+from bisect import bisect_left
+
 from trimq.codec.names import TIMER_TOPIC
 from trimq.store.message_store import MessageStore
 
@@ -7,15 +9,13 @@ from trimq.store.message_store import MessageStore
 def first_behind(store: MessageStore, physical_offset: int) -> int:
     """The queue offset of the first timer message at that physical offset or behind it."""
     low = store.min_offset(TIMER_TOPIC, 0)
-    high = store.max_offset(TIMER_TOPIC, 0)
-    while low < high:
-        middle = (low + high) // 2
-        entry = store.queue_entry(TIMER_TOPIC, 0, middle)
-        if entry is None or entry.physical_offset < physical_offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    offsets = range(low, store.max_offset(TIMER_TOPIC, 0))
+
+    def is_behind(offset: int) -> bool:
+        entry = store.queue_entry(TIMER_TOPIC, 0, offset)
+        return entry is not None and entry.physical_offset >= physical_offset
+
+    return low + bisect_left(offsets, True, key=is_behind)
 
 
 def queue_offset_of(store: MessageStore, physical_offset: int, size: int) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,18 +9,16 @@ from typing import Final
 import pytest
 
 from compat_tests.store.shared_directory import (
-    LOG_FILE,
-    QUEUE_FILE,
     QUEUES,
     SEND,
     SETTINGS,
     TOPIC,
     Real,
+    open_ours,
     send_fields,
 )
 from compat_tests.wire import records
 from tests.patience import until
-from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 
@@ -41,18 +38,8 @@ def broker(tmp_path: Path) -> Iterator[Real]:
     broker.stop(kill=True)
 
 
-def open_ours(root: Path) -> MessageStore:
-    config = StoreConfig(
-        root=root,
-        mapped_file_size_commit_log=LOG_FILE,
-        mapped_file_size_consume_queue=QUEUE_FILE,
-        max_hash_slot_num=SLOTS,
-        max_index_num=ENTRIES,
-        delay_levels=(3_600_000, 7_200_000),
-    )
-    store = MessageStore(config, lambda: int(time.time() * 1000))
-    store.open()
-    return store
+def open_small(root: Path) -> MessageStore:
+    return open_ours(root, max_hash_slot_num=SLOTS, max_index_num=ENTRIES)
 
 
 def properties(number: int) -> str:
@@ -156,7 +143,7 @@ def images(root: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("end", ["close", "kill", "kill after a checkpoint"])
 def test_the_real_broker_finds_what_ours_wrote(broker: Real, end: str) -> None:
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     write_ours(store, 0, COUNT)
     count = COUNT
     if end == "close":
@@ -181,7 +168,7 @@ def test_the_real_broker_finds_what_ours_wrote(broker: Real, end: str) -> None:
     assert_real(broker, count, last_twice=end != "close")
     write_real(broker, count, 100)
     broker.stop()
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     if end != "kill after a checkpoint":
         assert_ours(store, count + 100)
     else:
@@ -196,32 +183,32 @@ def test_ours_finds_what_the_real_broker_wrote(broker: Real, kill: bool) -> None
     assert_real(broker, COUNT)
     broker.stop(kill)
     before = images(broker.store)
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     assert_ours(store, COUNT)
     store.close()
     assert list(images(broker.store).values()) == list(before.values())
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     write_ours(store, COUNT, 100)
     assert_ours(store, COUNT + 100)
     store.abandon()
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     assert_ours(store, COUNT + 100)
     store.close()
 
 
 def test_it_goes_from_hand_to_hand(broker: Real) -> None:
     """ours (closed) -> real (killed) -> ours (killed) -> ours -> real (stopped) -> ours."""
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     write_ours(store, 0, 300)
     store.close()
     broker.start()
     write_real(broker, 300, 300)
     broker.stop(kill=True)
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     assert_ours(store, 600)
     write_ours(store, 600, 100)
     store.abandon()
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     assert_ours(store, 700)
     store.close()
     broker.start()
@@ -229,6 +216,6 @@ def test_it_goes_from_hand_to_hand(broker: Real) -> None:
     write_real(broker, 700, 100)
     assert_real(broker, 800)
     broker.stop()
-    store = open_ours(broker.store)
+    store = open_small(broker.store)
     assert_ours(store, 800)
     store.close()

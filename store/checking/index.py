@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from operator import mul
 from pathlib import Path
@@ -170,16 +171,14 @@ class IndexFileCheck:
 
     def first_behind(self, physical_offset: int) -> int:
         """Number of the first entry for a record at or after the offset."""
-        low, high = 1, max(self.header.count, 1) if self.slots else 1
         at = HEADER_SIZE + self.slots * SLOT_SIZE
-        while low < high:
-            middle = (low + high) // 2
-            data = self.file.read(at + middle * ENTRY_SIZE, ENTRY_SIZE)
-            if data is not None and parse_entry(data).physical_offset < physical_offset:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+
+        def is_behind(number: int) -> bool:
+            data = self.file.read(at + number * ENTRY_SIZE, ENTRY_SIZE)
+            return data is None or parse_entry(data).physical_offset >= physical_offset
+
+        numbers = range(1, max(self.header.count, 1) if self.slots else 1)
+        return 1 + bisect_left(numbers, True, key=is_behind)
 
     def seconds(self, store_timestamp: int) -> int:
         """What an entry says for a record of that time (IndexFile.putKey)."""

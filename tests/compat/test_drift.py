@@ -2,20 +2,8 @@
 
 import pytest
 
+from compat_tests.drift import facts
 from compat_tests.drift.__main__ import Change, changes, table
-from compat_tests.drift.facts import (
-    BODY,
-    COMMAND,
-    HEADER,
-    LAYOUT,
-    METRIC,
-    REMARK,
-    REQUEST_CODE,
-    SETTING,
-    Fact,
-    Facts,
-    facts,
-)
 from compat_tests.drift.ours import file_of, snake
 from compat_tests.servers.artifacts import ROOT
 
@@ -60,30 +48,30 @@ class OneProcessor {
 }
 
 
-def read(**others: str) -> Facts:
+def read(**others: str) -> facts.Facts:
     """Of the files, with another text in those whose names are said."""
     found = {
         path: others.get(path.split("/")[-1].split(".")[0], text) for path, text in FILES.items()
     }
-    return facts((path, text.encode()) for path, text in found.items())
+    return facts.facts((path, text.encode()) for path, text in found.items())
 
 
 def test_each_kind_is_read() -> None:
     found = read()
-    remarks = {fact.name: found.pop(fact) for fact in list(found) if fact.kind == REMARK}
+    remarks = {fact.name: found.pop(fact) for fact in list(found) if fact.kind == facts.REMARK}
     assert found == {
-        Fact(REQUEST_CODE, "PULL_MESSAGE"): "11",
-        Fact(HEADER, "OneRequestHeader.topic"): "String, required",
-        Fact(HEADER, "OneRequestHeader.queueId"): "Integer",
-        Fact(HEADER, "OneRequestHeader.other"): "Integer = 3",
-        Fact(HEADER, "Inner.deep"): "long = 1024*1024",
-        Fact(BODY, "OneBody.names"): "Set<String> = newHashSet<>()",
-        Fact(SETTING, "BrokerConfig.waiting"): "int = 5*1000",
-        Fact(METRIC, "BrokerMetricsConstant.NAME"): "rocketmq_a_name",
-        Fact(COMMAND, "topicList"): "is there",
-        Fact(COMMAND, "topicList -n"): "--namesrvAddr, takes a value",
-        Fact(COMMAND, "topicList -c"): "--cluster, a flag",
-        Fact(LAYOUT, "OneQueue.UNIT_SIZE"): "20",
+        facts.Fact(facts.REQUEST_CODE, "PULL_MESSAGE"): "11",
+        facts.Fact(facts.HEADER, "OneRequestHeader.topic"): "String, required",
+        facts.Fact(facts.HEADER, "OneRequestHeader.queueId"): "Integer",
+        facts.Fact(facts.HEADER, "OneRequestHeader.other"): "Integer = 3",
+        facts.Fact(facts.HEADER, "Inner.deep"): "long = 1024*1024",
+        facts.Fact(facts.BODY, "OneBody.names"): "Set<String> = newHashSet<>()",
+        facts.Fact(facts.SETTING, "BrokerConfig.waiting"): "int = 5*1000",
+        facts.Fact(facts.METRIC, "BrokerMetricsConstant.NAME"): "rocketmq_a_name",
+        facts.Fact(facts.COMMAND, "topicList"): "is there",
+        facts.Fact(facts.COMMAND, "topicList -n"): "--namesrvAddr, takes a value",
+        facts.Fact(facts.COMMAND, "topicList -c"): "--cluster, a flag",
+        facts.Fact(facts.LAYOUT, "OneQueue.UNIT_SIZE"): "20",
     }
     assert {name: text.split(",")[0] for name, text in remarks.items()} == {
         "OneProcessor.one": "2 texts",
@@ -107,11 +95,11 @@ def test_four_changes_are_four_findings() -> None:
     )
     found = changes(read(), new)
     assert found[:3] == [
-        Change(Fact(REQUEST_CODE, "PEEK"), "-", "5002"),
-        Change(Fact(HEADER, "OneRequestHeader.topic"), "String, required", "String"),
-        Change(Fact(SETTING, "BrokerConfig.waiting"), "int = 5*1000", "int = 6*1000"),
+        Change(facts.Fact(facts.REQUEST_CODE, "PEEK"), "-", "5002"),
+        Change(facts.Fact(facts.HEADER, "OneRequestHeader.topic"), "String, required", "String"),
+        Change(facts.Fact(facts.SETTING, "BrokerConfig.waiting"), "int = 5*1000", "int = 6*1000"),
     ]
-    assert [one.fact for one in found[3:]] == [Fact(REMARK, f"{name}.one")]
+    assert [one.fact for one in found[3:]] == [facts.Fact(facts.REMARK, f"{name}.one")]
     shown = "\n".join(table(found))
     assert "| PEEK | - | 5002 |" in shown
     # What they say to others is theirs.
@@ -121,17 +109,17 @@ def test_four_changes_are_four_findings() -> None:
 @pytest.mark.parametrize(
     ("fact", "file"),
     [
-        (Fact(REQUEST_CODE, "RECALL_MESSAGE"), "processors/produce/recall_message.py"),
-        (Fact(REQUEST_CODE, "NOBODY_HAS_THIS"), ""),
-        (Fact(HEADER, "RecallMessageRequestHeader.topic"), "codec/headers/messages.py"),
-        (Fact(COMMAND, "deleteTopic -c"), "mqadmin/commands/delete_topic.py"),
+        (facts.Fact(facts.REQUEST_CODE, "RECALL_MESSAGE"), "processors/produce/recall_message.py"),
+        (facts.Fact(facts.REQUEST_CODE, "NOBODY_HAS_THIS"), ""),
+        (facts.Fact(facts.HEADER, "RecallMessageRequestHeader.topic"), "codec/headers/messages.py"),
+        (facts.Fact(facts.COMMAND, "deleteTopic -c"), "mqadmin/commands/delete_topic.py"),
         (
-            Fact(REMARK, "RecallMessageProcessor.processRequest"),
+            facts.Fact(facts.REMARK, "RecallMessageProcessor.processRequest"),
             "processors/produce/recall_message.py",
         ),
     ],
 )
-def test_our_file_stands_beside(fact: Fact, file: str) -> None:
+def test_our_file_stands_beside(fact: facts.Fact, file: str) -> None:
     assert file_of(fact) == file
     assert not file or (ROOT / file).exists()
 
