@@ -1,7 +1,8 @@
 """NOTIFICATION for clients of lite topics: whether there is something for one to pop, or as soon as there is."""
 
+from trimq.base.waits import Waited
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.pop.long_polling import PopLongPolling, Waited
+from trimq.broker.pop.long_polling import PopLongPolling
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import RemotingError
 

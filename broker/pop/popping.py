@@ -15,11 +15,12 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Waited
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.expressions import Expressions
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.checks import MOST_MESSAGES, PopChecks, Wanted, too_long
-from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.long_polling import PopLongPolling, time_left
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.result import PopResult, as_asked, offsets_in, records_in
@@ -150,7 +151,7 @@ class Popping:
         else:
             revive_queue = self._pops % config.revive_queue_num
             self._pops += 1
-        news = self._waits.news
+        news = self._waits.version
         pop = PopResult(header, peer, wanted, left, self._clock.millis(), revive_queue, news)
         if header.order and topic in self._elastic.topics:
             pop.durable_at = self._notes.durable_at(self._elastic.begin(group, topic))
@@ -222,7 +223,7 @@ class Popping:
     def wake_next(self, pop: PopResult) -> None:
         """There is more for whoever waits for the same."""
         header = pop.header
-        self._waits.wake(header.topic, header.consumer_group, header.queue_id)
+        self._waits.wake_first(header.topic, header.consumer_group, header.queue_id)
 
     async def _sift(self, scan: Scan) -> None:
         while scan.is_paused:

@@ -4,9 +4,10 @@ import random
 from functools import partial
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Waited
 from trimq.broker.lite.notification import LiteNotification
 from trimq.broker.pop.checks import PopChecks, Wanted
-from trimq.broker.pop.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.long_polling import PopLongPolling, time_left
 from trimq.broker.pop.peek import Peek
 from trimq.broker.pop.selection import DRAWN_FROM
 from trimq.codec.codes import RequestCode, ResponseCode
