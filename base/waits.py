@@ -4,8 +4,8 @@ Who waits has looked, and found nothing. Between the look and the wait others ma
 wakes nobody. So who looks notes `version` first, and says in `hold` what that was: when there was a wake since, for
 whatever key, it looks again at once. A look too many costs little, a wake that is lost costs all the time there is.
 
-Whoever waits is listed under its key until it is woken, its time is up or it is cancelled; who is woken looks again. One
-woken *alone* stands for one thing that others want as well: if it is cancelled before it goes on, the next is woken.
+Whoever waits is listed under its key until it is woken, its time is up or it is cancelled. Who is woken looks again.
+One woken *alone* stands for one thing that others want as well: if it is cancelled before it goes on, the next is.
 """
 
 from bisect import bisect_left, insort
