@@ -12,7 +12,7 @@ class LiteNotification:
 
     def __init__(self, events: LiteEvents, waits: PopLongPolling) -> None:
         self._events = events
-        self._waits = waits
+        self.waits = waits
 
     def has_any(self, client_id: str | None) -> bool:
         """Whether there are notes for the client. RemotingError if the request names none."""
@@ -20,7 +20,7 @@ class LiteNotification:
 
     async def wait(self, client_id: str | None, seconds: float) -> Waited:
         """For the client's next note."""
-        return await self._waits.wait((_named(client_id), "", 0), seconds)
+        return await self.waits.wait((_named(client_id), "", 0), seconds)
 
 
 def _named(client_id: str | None) -> str:

@@ -161,6 +161,7 @@ def part(
         stored=pop.stored,
         close=kept.blocks.persist,
         samples=pop.samples,
+        waits={"pop": pop.waits, "notification": pop.told},
     )
 
 
