@@ -63,21 +63,24 @@ W = TypeVar("W", bound=Waiter)
 class Waits(Generic[W]):
     """All that wait for the same kind of thing."""
 
-    def __init__(self, latest_first: bool = False, longest_turn: float = 1.0) -> None:
-        """`latest_first`: of one key, the one whose time is up last comes first. `longest_turn`: seconds for which
-        those may wait for each other whose time is up together.
+    def __init__(
+        self, limit: int = 0, latest_first: bool = False, longest_turn: float = 1.0
+    ) -> None:
+        """`limit`: how many may wait; 0: any number. `latest_first`: of one key, the one whose time is up last comes
+        first. `longest_turn`: seconds for which those may wait for each other whose time is up together.
         """
         self.version = 0
         """How many wakes there were."""
         self.waiting = 0
         """How many are listed."""
+        self._limit = limit
         self._topics: dict[str, dict[str, dict[int, list[W]]]] = {}
         self._first = -1 if latest_first else 0
         self._expired = StaggeredWakeups(longest_turn)
 
     def is_full(self, key: Key) -> bool:
         """Whether no other may wait, or none for this key."""
-        return False
+        return bool(self._limit) and self.waiting >= self._limit
 
     def at(self, topic: str, group: str, queue_id: int) -> Sequence[W]:
         """Who waits there, by when its time is up. Going through it from its end, one may let go the one at hand."""
@@ -175,19 +178,20 @@ class Waits(Generic[W]):
 
 
 class Wakeup:
-    """Wakes the one service that looks after something."""
+    """Wakes the one service that looks after something: `wait` ends when there was a `give` since it ended last."""
 
     def __init__(self) -> None:
         self._waits = Waits[Waiter]()
-
-    @property
-    def version(self) -> int:
-        return self._waits.version
+        self._seen = 0
 
     def give(self) -> None:
         """There is something to look at."""
         self._waits.wake_all(*_SERVICE)
 
-    async def wait(self, seen: int, seconds: float = inf) -> None:
-        """Until there was a wake since the version that it has `seen`, before it looked."""
-        await self._waits.hold(Waiter(_SERVICE), seconds, seen)
+    async def wait(self, seconds: float = inf, gather: float = 0) -> None:
+        """Until then, or until `seconds` have passed. `gather`: seconds to wait for what comes with the first."""
+        await trio.lowlevel.checkpoint()
+        waited = await self._waits.hold(Waiter(_SERVICE), seconds, self._seen)
+        if gather and waited is Waited.WOKEN:
+            await trio.sleep(gather)
+        self._seen = self._waits.version

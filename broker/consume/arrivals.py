@@ -19,14 +19,13 @@ from typing import Final
 
 import trio
 
-from trimq.base.waits import Key, Waited, Waiter, Waits, Wakeup
+from trimq.base.waits import Waited, Waiter, Waits, Wakeup
 from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tag_matching import matches
 
 RECHECK_SECONDS = 5.0
-WAITING_LIMIT = 100_000
 # What asking filters may cost at a time, in bytes looked at and as much for each question.
 _WORK: Final = 500_000
 _QUESTION: Final = 700
@@ -73,17 +72,13 @@ class Arrivals(Waits[_WaitingPull]):
     Its version counts what else wakes pulls: for messages a queue's end says whether there was one since.
     """
 
-    def __init__(self, limit: int = WAITING_LIMIT) -> None:
-        super().__init__()
-        self._limit = limit
+    def __init__(self, limit: int = 0) -> None:
+        super().__init__(limit)
         self._work = 0
         self._backlog: deque[tuple[bytes, _WaitingPull]] = deque()
         self._called: deque[_WaitingPull] = deque()
         self._at_once = _WOKEN_AT_ONCE
         self._left_over = Wakeup()
-
-    def is_full(self, key: Key) -> bool:
-        return bool(self._limit) and self.waiting >= self._limit
 
     async def wait(
         self,
@@ -138,7 +133,7 @@ class Arrivals(Waits[_WaitingPull]):
     async def ask_later(self) -> None:
         """Background service: ask the filters that `arrived` had no time for, and wake those that it left."""
         while True:
-            seen = self._left_over.version
+            await self._left_over.wait()
             while self._backlog or self._called:
                 for _ in range(min(len(self._called), _WOKEN_AT_ONCE)):
                     self.let_go(self._called.popleft())
@@ -148,7 +143,6 @@ class Arrivals(Waits[_WaitingPull]):
                     properties, waiting = self._backlog.popleft()
                     self._ask(waiting, properties)
                 await trio.lowlevel.checkpoint()
-            await self._left_over.wait(seen)
 
     def _look(self, topic: str, queue_id: int, offset: int, message: Dispatched) -> None:
         for waiting in reversed(self._topics[topic][_ANY_GROUP].get(queue_id, ())):
@@ -180,7 +174,3 @@ class Arrivals(Waits[_WaitingPull]):
         else:
             waiting.pass_by()
         self._work -= message_filter.spent
-
-    def waiting_for(self, topic: str, queue_id: int) -> int:
-        """How many pulls wait for this queue."""
-        return len(self.at(topic, _ANY_GROUP, queue_id))

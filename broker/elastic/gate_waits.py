@@ -3,11 +3,10 @@
 They wait apart from the arrivals: each message behind the start would wake them there.
 """
 
-from trimq.base.waits import Key, Waited, Waiter, Waits
+from trimq.base.waits import Waited, Waiter, Waits
 
 FIRST_PAUSE_SECONDS = 0.05
 LAST_PAUSE_SECONDS = 1.0
-WAITING_LIMIT = 100_000
 
 Where = tuple[str, str]
 """Group and topic."""
@@ -16,15 +15,10 @@ Where = tuple[str, str]
 class Gates(Waits[Waiter]):
     """Its version says how often a gate has opened."""
 
-    def __init__(self, limit: int = WAITING_LIMIT) -> None:
-        """`limit`: how many pulls may wait; 0: any number."""
-        super().__init__()
-        self._limit = limit
+    def __init__(self, limit: int = 0) -> None:
+        super().__init__(limit)
         # By queue: how long its last pull was held.
         self._pauses: dict[Where, dict[int, float]] = {}
-
-    def is_full(self, key: Key) -> bool:
-        return bool(self._limit) and self.waiting >= self._limit
 
     async def wait(self, group: str, topic: str, seconds: float, seen: int = -1) -> bool:
         """Until a gate of the group has opened, or `seconds` have passed; False, at once: too many wait."""

@@ -12,8 +12,6 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-import trio
-
 from trimq.base.clock import Clock
 from trimq.base.waits import Wakeup
 from trimq.broker.config import BrokerConfig
@@ -306,12 +304,9 @@ class LiteEvents:
 
     async def run(self) -> None:
         """Until cancelled."""
-        seen = 0
         while True:
-            with trio.move_on_after(self._config.lite_event_check_interval / 1000):
-                await self._sooner.wait(seen)
-                await trio.sleep(_LEAST_DELAY / 1000)
-            seen = self._sooner.version
+            interval = self._config.lite_event_check_interval
+            await self._sooner.wait(interval / 1000, _LEAST_DELAY / 1000)
             await self.scan()
 
     async def scan(self) -> None:

@@ -45,12 +45,12 @@ class BlockTimeouts:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            seen, left = self._sooner.version, inf
+            left = inf
             if self._due:
                 # The clock may be set while this sleeps.
                 left = max(0, self._due[0][0] - self._clock.millis()) / 1000
                 left = min(left, _CLOCK_CHECK_SECONDS)
-            await self._sooner.wait(seen, left)
+            await self._sooner.wait(left)
             await self.release()
 
     def now(self) -> int:

@@ -59,7 +59,7 @@ class PopLongPolling(Waits[_Wait]):
     """`latest_first`: whose time is up last is woken first, as NOTIFICATION has it."""
 
     def __init__(self, config: BrokerConfig, latest_first: bool = False) -> None:
-        super().__init__(latest_first, _LONGEST_TURN)
+        super().__init__(latest_first=latest_first, longest_turn=_LONGEST_TURN)
         self._config = config
 
     def is_full(self, key: Key) -> bool:

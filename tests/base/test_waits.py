@@ -83,7 +83,7 @@ class Waiting(RuleBasedStateMachine):
 
     @initialize(latest_first=st.booleans())
     def begin(self, latest_first: bool) -> None:
-        self.waits = Bounded(latest_first)
+        self.waits = Bounded(latest_first=latest_first)
         self.first = -1 if latest_first else 0
 
     def teardown(self) -> None:
@@ -293,11 +293,10 @@ class Service:
 
     async def run(self) -> None:
         while True:
-            seen = self.wakeup.version
+            await self.wakeup.wait()
             while self.left:
                 self.taken.append(self.left.pop())
                 await trio.sleep(1)
-            await self.wakeup.wait(seen)
 
 
 async def test_a_service_takes_whatever_comes_and_when(
@@ -316,5 +315,5 @@ async def test_a_service_takes_whatever_comes_and_when(
 
 async def test_a_service_looks_when_nothing_comes(autojump_clock: MockClock) -> None:
     wakeup, began = Wakeup(), trio.current_time()
-    await wakeup.wait(wakeup.version, 3)
+    await wakeup.wait(3)
     assert trio.current_time() - began == 3
