@@ -3,7 +3,6 @@
 from typing import Protocol
 
 from trimq.broker.pop.reading.checks import PopChecks
-
 from trimq.remoting.contract import Peer
 
 

@@ -19,14 +19,13 @@ from typing import Final
 
 import trio
 
-from trimq.base.staggered_wakeups import StaggeredWakeups
+from trimq.base.waits import Waited, Waiter, Waits, Wakeup
 from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tag_matching import matches
 
 RECHECK_SECONDS = 5.0
-WAITING_LIMIT = 100_000
 # What asking filters may cost at a time, in bytes looked at and as much for each question.
 _WORK: Final = 500_000
 _QUESTION: Final = 700
@@ -35,28 +34,29 @@ _BACKLOG: Final = 20_000
 # So many pulls are woken at a time: each reads and answers in the same round of the loop, where nobody else gets in
 # between.
 _WOKEN_AT_ONCE: Final = 16
+_ANY_GROUP: Final = ""
 
 
-class _WaitingPull:
-    """One pull that waits: where it reads from, which tag hashes or what else it wants, how to wake it."""
+class _WaitingPull(Waiter):
+    """One pull that waits: where it reads from, and which tag hashes or what else it wants."""
 
-    __slots__ = ("called", "codes", "filter", "offset", "passed", "scope", "woken")
+    __slots__ = ("called", "codes", "filter", "offset", "passed")
 
     def __init__(
         self,
+        topic: str,
+        queue_id: int,
         offset: int,
         codes: frozenset[int] | None,
         message_filter: MessageFilter | None,
-        scope: trio.CancelScope,
     ) -> None:
+        super().__init__((topic, _ANY_GROUP, queue_id))
         self.offset = offset
         self.codes = codes
         self.filter = message_filter
-        self.scope = scope
         self.passed = False
         # It is woken, or will be as soon as those before it are.
         self.called = False
-        self.woken = trio.Event()
 
     def pass_by(self) -> None:
         """A message that it does not want."""
@@ -66,19 +66,19 @@ class _WaitingPull:
             self.scope.deadline = min(self.scope.deadline, recheck)
 
 
-class Arrivals:
-    """Which pulls wait for which queue. A listener of the store."""
+class Arrivals(Waits[_WaitingPull]):
+    """Which pulls wait for which queue. A listener of the store.
 
-    def __init__(self, limit: int = WAITING_LIMIT) -> None:
-        self._limit = limit
-        self._topics: dict[str, dict[int, set[_WaitingPull]]] = {}
-        self.waiting = 0
+    Its version counts what else wakes pulls: for messages a queue's end says whether there was one since.
+    """
+
+    def __init__(self, limit: int = 0) -> None:
+        super().__init__(limit)
         self._work = 0
         self._backlog: deque[tuple[bytes, _WaitingPull]] = deque()
         self._called: deque[_WaitingPull] = deque()
         self._at_once = _WOKEN_AT_ONCE
-        self._left_over = trio.Event()
-        self._expired = StaggeredWakeups()
+        self._left_over = Wakeup()
 
     async def wait(
         self,
@@ -88,39 +88,34 @@ class Arrivals:
         codes: frozenset[int] | None,
         seconds: float,
         message_filter: MessageFilter | None = None,
+        seen: int = -1,
     ) -> bool:
         """Return when it is worth reading the queue at `offset` again, or after `seconds`.
 
-        False, at once, when no more pulls may wait. The caller must not have awaited anything
-        since it looked at the queue, or it misses what has arrived since.
+        False, at once, when no more pulls may wait. `seen`: the version when the caller began to look at the queue. It
+        must not have awaited anything since it saw where the queue ends, or it misses what has arrived since.
         """
-        if self._limit and self.waiting >= self._limit:
-            return False
-        with trio.move_on_after(seconds) as scope:
-            waiting = _WaitingPull(offset, codes, message_filter, scope)
-            self._add(topic, queue_id, waiting)
-            try:
-                await waiting.woken.wait()
-            finally:
-                self._remove(topic, queue_id, waiting)
-        if scope.cancelled_caught:
-            await self._expired.turn()
-        return True
+        pull = _WaitingPull(topic, queue_id, offset, codes, message_filter)
+        return await self.hold(pull, seconds, seen) is not Waited.FULL
 
     def arrived(self, messages: list[Dispatched]) -> None:
         """The store's listener: wake the pulls that wait for one of these messages."""
-        if self._topics:
+        if self.waiting:
             self._work = _WORK
             self._at_once = 0 if self._called else _WOKEN_AT_ONCE
+            topics = self._topics
             for message in messages:
-                self._look(message.topic, message.queue_id, message.queue_offset, message)
+                if message.topic in topics:
+                    self._look(message.topic, message.queue_id, message.queue_offset, message)
                 for topic, offset in message.light_queues:
-                    self._look(topic, LIGHT_QUEUE_ID, offset, message)
+                    if topic in topics:
+                        self._look(topic, LIGHT_QUEUE_ID, offset, message)
 
     def wake(self, topic: str, queue_id: int) -> None:
         """All pulls that wait for this queue look again."""
+        self.version += 1
         self._at_once = 0 if self._called else _WOKEN_AT_ONCE
-        for waiting in self._topics.get(topic, {}).get(queue_id, ()):
+        for waiting in reversed(self.at(topic, _ANY_GROUP, queue_id)):
             self._call(waiting)
 
     def _call(self, waiting: _WaitingPull) -> None:
@@ -130,10 +125,10 @@ class Arrivals:
         waiting.called = True
         if self._at_once > 0:
             self._at_once -= 1
-            waiting.woken.set()
+            self.let_go(waiting)
         else:
             self._called.append(waiting)
-            self._left_over.set()
+            self._left_over.give()
 
     async def ask_later(self) -> None:
         """Background service: ask the filters that `arrived` had no time for, and wake those that it left."""
@@ -141,20 +136,16 @@ class Arrivals:
             await self._left_over.wait()
             while self._backlog or self._called:
                 for _ in range(min(len(self._called), _WOKEN_AT_ONCE)):
-                    self._called.popleft().woken.set()
+                    self.let_go(self._called.popleft())
                 self._at_once = 0
                 self._work = _WORK
                 while self._backlog and self._work > 0:
                     properties, waiting = self._backlog.popleft()
                     self._ask(waiting, properties)
                 await trio.lowlevel.checkpoint()
-            self._left_over = trio.Event()
 
     def _look(self, topic: str, queue_id: int, offset: int, message: Dispatched) -> None:
-        queues = self._topics.get(topic)
-        if queues is None:
-            return
-        for waiting in queues.get(queue_id, ()):
+        for waiting in reversed(self._topics[topic][_ANY_GROUP].get(queue_id, ())):
             if offset < waiting.offset or waiting.called:
                 continue
             if waiting.filter is not None:
@@ -169,7 +160,7 @@ class Arrivals:
             self._ask(waiting, properties)
         elif len(self._backlog) < _BACKLOG:
             self._backlog.append((properties, waiting))
-            self._left_over.set()
+            self._left_over.give()
         else:
             self._call(waiting)
 
@@ -183,20 +174,3 @@ class Arrivals:
         else:
             waiting.pass_by()
         self._work -= message_filter.spent
-
-    def waiting_for(self, topic: str, queue_id: int) -> int:
-        """How many pulls wait for this queue."""
-        return len(self._topics.get(topic, {}).get(queue_id, ()))
-
-    def _add(self, topic: str, queue_id: int, waiting: _WaitingPull) -> None:
-        self._topics.setdefault(topic, {}).setdefault(queue_id, set()).add(waiting)
-        self.waiting += 1
-
-    def _remove(self, topic: str, queue_id: int, waiting: _WaitingPull) -> None:
-        self.waiting -= 1
-        queues = self._topics[topic]
-        queues[queue_id].discard(waiting)
-        if not queues[queue_id]:
-            del queues[queue_id]
-            if not queues:
-                del self._topics[topic]

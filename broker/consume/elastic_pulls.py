@@ -38,7 +38,7 @@ class ElasticPulls:
         if not self._groups.is_gated(group, topic):
             return
         pull.gated = True
-        pull.openings = self._gates.openings
+        pull.openings = self._gates.version
         self._groups.reads(group, topic, queue)
         if self.is_anothers(pull) or self._commits.is_settling(group, topic, queue):
             pull.until = _NOTHING
@@ -62,8 +62,6 @@ class ElasticPulls:
 
     async def wait(self, pull: Pull, seconds: float) -> bool:
         """At a closed start; False: too many wait."""
-        if pull.openings != self._gates.openings:
-            # One opened after the decision, and nobody was there to be woken.
-            return True
         header = pull.header
-        return await self._gates.wait(header.consumer_group, header.topic, seconds)
+        group, topic = header.consumer_group, header.topic
+        return await self._gates.wait(group, topic, seconds, pull.openings)

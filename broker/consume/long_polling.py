@@ -56,7 +56,13 @@ class LongPolling:
             return
         _check_held(
             await self._arrivals.wait(
-                topic, queue_id, header.queue_offset, pull.codes, seconds, pull.filter
+                topic,
+                queue_id,
+                header.queue_offset,
+                pull.codes,
+                seconds,
+                pull.filter,
+                pull.wakes,
             )
         )
 

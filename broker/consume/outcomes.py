@@ -73,6 +73,7 @@ class Pull:
         "topic",
         "unread",
         "until",
+        "wakes",
     )
 
     # Set by the checks that come first.
@@ -92,6 +93,8 @@ class Pull:
         # What else it wants of messages; or an expression that has to be read first.
         self.filter: MessageFilter | None = None
         self.unread: str | None = None
+        # How often pulls were woken when this one looked, but by messages.
+        self.wakes: int = 0
         # Of an elastic topic: its group reads in order, and where this read ends.
         self.gated: bool = False
         self.openings: int = 0

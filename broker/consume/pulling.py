@@ -93,6 +93,7 @@ class Pulling:
         self._offsets = offsets
         self._commits = PullCommits(offsets)
         self._store = store
+        self._arrivals = arrivals
         self._polling = LongPolling(config, store, arrivals, kinds.elastic)
         self._traffic = traffic
         self._static = kinds.static
@@ -154,6 +155,7 @@ class Pulling:
             # A gate may wait for this very commit.
             self._commits.own(pull, is_first)
             is_first = False
+        pull.wakes = self._arrivals.version
         reset = self._take_reset(pull, is_elastic)
         if reset is not None and self._offsets.keeps_resets(header.topic):
             return self._reset(pull, reset, is_first)

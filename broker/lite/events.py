@@ -12,9 +12,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-import trio
-
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
@@ -114,7 +113,7 @@ class LiteEvents:
         # All lite topics of a client, or of a wildcard group, are to be looked at: when.
         self._full_looks: dict[Subscriber, int] = {}
         self._wildcard_looks: dict[str, int] = {}
-        self._sooner = trio.Event()
+        self._sooner = Wakeup()
 
     def __len__(self) -> int:
         """Clients that have notes, or had some a moment ago."""
@@ -215,7 +214,7 @@ class LiteEvents:
                 return
             if begun(self.look_at_client(*reader), _AT_ONCE) is not None:
                 self._full_looks[reader] = self._clock.steady_millis()
-                self._sooner.set()
+                self._sooner.give()
 
     def give_back(self, client_id: str, group: str, queue: str) -> None:
         """A note that its client could not use now."""
@@ -279,7 +278,7 @@ class LiteEvents:
         """All lite topics of a wildcard group are looked at in a while; milliseconds."""
         at = self._clock.steady_millis() + max(delay, _LEAST_DELAY)
         self._wildcard_looks[group] = min(at, self._wildcard_looks.get(group, at))
-        self._sooner.set()
+        self._sooner.give()
 
     def _look_later(self, reader: Subscriber, delay: int) -> None:
         self._full_looks.setdefault(reader, self._clock.steady_millis() + max(delay, _LEAST_DELAY))
@@ -306,10 +305,8 @@ class LiteEvents:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            with trio.move_on_after(self._config.lite_event_check_interval / 1000):
-                await self._sooner.wait()
-                await trio.sleep(_LEAST_DELAY / 1000)
-            self._sooner = trio.Event()
+            interval = self._config.lite_event_check_interval
+            await self._sooner.wait(interval / 1000, _LEAST_DELAY / 1000)
             await self.scan()
 
     async def scan(self) -> None:

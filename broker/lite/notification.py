@@ -1,7 +1,8 @@
 """NOTIFICATION for clients of lite topics: whether there is something for one to pop, or as soon as there is."""
 
+from trimq.base.waits import Waited
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited
+from trimq.broker.pop.reading.long_polling import PopLongPolling
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import RemotingError
 
@@ -11,7 +12,7 @@ class LiteNotification:
 
     def __init__(self, events: LiteEvents, waits: PopLongPolling) -> None:
         self._events = events
-        self._waits = waits
+        self.waits = waits
 
     def has_any(self, client_id: str | None) -> bool:
         """Whether there are notes for the client. RemotingError if the request names none."""
@@ -19,7 +20,7 @@ class LiteNotification:
 
     async def wait(self, client_id: str | None, seconds: float) -> Waited:
         """For the client's next note."""
-        return await self._waits.wait((_named(client_id), "", 0), seconds)
+        return await self.waits.wait((_named(client_id), "", 0), seconds)
 
 
 def _named(client_id: str | None) -> str:

@@ -10,13 +10,14 @@ from typing import Final, NamedTuple
 
 import trio
 
+from trimq.base.waits import Waited
 from trimq.broker.lite.consumer_lag import LiteConsumerLag
 from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.pop.checkpoints.offsets import PopOffsets
 from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
 from trimq.broker.pop.order.timeouts import BlockTimeouts
-from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left
 from trimq.broker.records import load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.pop import OrderInfo
@@ -121,10 +122,10 @@ class LitePopping:
 
     def look(self, pop: LitePop, peer: Peer) -> ColdLite | None:
         """Hand out from one lite topic with news after the other; None: there is no more, or no room."""
-        before = self._waits.news
+        before = self._waits.version
         cold = self._look(pop, peer)
         # What a look notes itself, it takes.
-        pop.news = (before if pop.news < 0 else pop.news) + self._waits.news - before
+        pop.news = (before if pop.news < 0 else pop.news) + self._waits.version - before
         return cold
 
     def _look(self, pop: LitePop, peer: Peer) -> ColdLite | None:
@@ -234,7 +235,7 @@ class LitePopping:
         if header.poll_time <= 0 or left <= 0:
             return ResponseCode.POLLING_TIMEOUT
         key = header.client_id, "", 0
-        waited = await self._waits.wait(key, left / 1000, news=pop.news)
+        waited = await self._waits.wait(key, left / 1000, seen=pop.news)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 
     def wake(self, client_id: str) -> bool:
@@ -243,7 +244,7 @@ class LitePopping:
 
 
 def wake_client(waits: PopLongPolling, client_id: str) -> bool:
-    return waits.wake(client_id, "", 0)
+    return waits.wake_first(client_id, "", 0)
 
 
 def counted(batch: OrderInfo, count: int) -> str:

@@ -15,13 +15,14 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Waited
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.expressions import Expressions
 from trimq.broker.pop.checkpoints.notes import Notes
 from trimq.broker.pop.checkpoints.offsets import PopOffsets
 from trimq.broker.pop.order.orderly import Orderly
 from trimq.broker.pop.reading.checks import MOST_MESSAGES, PopChecks, Wanted, too_long
-from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left
 from trimq.broker.pop.reading.result import PopResult, as_asked, offsets_in, records_in
 from trimq.broker.pop.reading.selection import DRAWN_FROM, Place, Shares, places
 from trimq.broker.produce.puts.rules import PutRefused
@@ -150,7 +151,7 @@ class Popping:
         else:
             revive_queue = self._pops % config.revive_queue_num
             self._pops += 1
-        news = self._waits.news
+        news = self._waits.version
         pop = PopResult(header, peer, wanted, left, self._clock.millis(), revive_queue, news)
         if header.order and topic in self._elastic.topics:
             pop.durable_at = self._notes.durable_at(self._elastic.begin(group, topic))
@@ -222,7 +223,7 @@ class Popping:
     def wake_next(self, pop: PopResult) -> None:
         """There is more for whoever waits for the same."""
         header = pop.header
-        self._waits.wake(header.topic, header.consumer_group, header.queue_id)
+        self._waits.wake_first(header.topic, header.consumer_group, header.queue_id)
 
     async def _sift(self, scan: Scan) -> None:
         while scan.is_paused:

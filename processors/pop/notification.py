@@ -4,10 +4,11 @@ import random
 from functools import partial
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Waited
 from trimq.broker.lite.notification import LiteNotification
 from trimq.broker.pop.peek import Peek
 from trimq.broker.pop.reading.checks import PopChecks, Wanted
-from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited, time_left
+from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left
 from trimq.broker.pop.reading.selection import DRAWN_FROM
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader

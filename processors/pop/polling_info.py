@@ -25,6 +25,6 @@ class PollingInfo(Processor[PollingInfoRequestHeader]):
         except RemotingError as error:
             # The original answers a refusal with the header, too.
             return Response(error.code, error.remark, PollingInfoResponseHeader(polling_num=0))
-        waiting = self._waits.waiting_for(header.topic, header.consumer_group, header.queue_id)
+        waiting = len(self._waits.at(header.topic, header.consumer_group, header.queue_id))
         header_of_answer = PollingInfoResponseHeader(polling_num=waiting)
         return Response(ResponseCode.SUCCESS, REMARK_LEFT, header_of_answer)

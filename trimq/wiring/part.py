@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from trimq.base.waits import Waits
 from trimq.process.metrics import Sample
 from trimq.process.supervision import Service
 from trimq.remoting.contract import ConnectionListener, Peer, Processor
@@ -54,6 +55,8 @@ class Part:
     # Writes the files, when nothing is served any more; blocks.
     close: Callable[[], None] | None = None
     samples: Callable[[], Iterable[Sample]] | None = None
+    # Its requests that wait until something happens, by the kind that metrics show.
+    waits: Mapping[str, Waits[Any]] = field(default_factory=dict)
 
 
 class Parts:
@@ -133,6 +136,10 @@ class Parts:
         """One scrape of /metrics."""
         for samples in _given(part.samples for part in self):
             yield from samples()
+        for part in self:
+            for kind, waits in part.waits.items():
+                doc = "Requests that wait until something happens."
+                yield Sample("trimq_waiting", doc, "gauge", waits.waiting, {"kind": kind})
 
     # --- as the listener of connections
 

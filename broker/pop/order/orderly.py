@@ -132,5 +132,5 @@ class Orderly:
     def _wake(self, queue: OrderedQueue) -> None:
         topic, group, queue_id = queue
         for waits in self._waits:
-            waits.wake(topic, group, _ALL_QUEUES)
-            waits.wake(topic, group, queue_id)
+            waits.wake_first(topic, group, _ALL_QUEUES)
+            waits.wake_first(topic, group, queue_id)

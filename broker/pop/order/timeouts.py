@@ -6,11 +6,11 @@ runs while no block is open to time.
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from math import inf
 from typing import Final
 
-import trio
-
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
 from trimq.broker.steps import Pace
 from trimq.broker.tables.spread_dict import SpreadDict
@@ -31,7 +31,7 @@ class BlockTimeouts:
         self._due: list[tuple[int, OrderedQueue]] = []
         self._looked_at = clock.millis()
         self._due_of: SpreadDict[OrderedQueue, int] = SpreadDict()
-        self._sooner = trio.Event()
+        self._sooner = Wakeup()
 
     def watch(self, queue: OrderedQueue) -> None:
         """Its block has changed."""
@@ -41,18 +41,17 @@ class BlockTimeouts:
             self._due_of[queue] = at
             heappush(self._due, (at, queue))
             if self._due[0][1] == queue:
-                self._sooner.set()
+                self._sooner.give()
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            if not self._due:
-                await self._sooner.wait()
-            self._sooner = trio.Event()
-            left = max(0, self._due[0][0] - self._clock.millis()) / 1000
-            # The clock may be set while this sleeps.
-            with trio.move_on_after(min(left, _CLOCK_CHECK_SECONDS)):
-                await self._sooner.wait()
+            left = inf
+            if self._due:
+                # The clock may be set while this sleeps.
+                left = max(0, self._due[0][0] - self._clock.millis()) / 1000
+                left = min(left, _CLOCK_CHECK_SECONDS)
+            await self._sooner.wait(left)
             await self.release()
 
     def now(self) -> int:

@@ -4,15 +4,9 @@ A pop waits for a group's messages in one queue of a topic, or in all of them (-
 one whose time is up first, if it wants the message. Nothing looks at those that wait while nothing comes.
 """
 
-from __future__ import annotations
-
-from bisect import insort
-from enum import Enum
 from typing import Final, Protocol
 
-import trio
-
-from trimq.base.staggered_wakeups import StaggeredWakeups
+from trimq.base.waits import Key, Waited, Waiter, Waits
 from trimq.broker.config import BrokerConfig
 from trimq.codec.names import LIGHT_QUEUE_ID, RETRY_PREFIX
 from trimq.codec.records.properties import find_property
@@ -45,32 +39,15 @@ def time_left(asked: Asked, now: int) -> int:
     return asked.born_time + asked.poll_time - _AHEAD - now
 
 
-class Waited(Enum):
-    """How a wait ended. FULL: it did not begin."""
-
-    WOKEN = "woken"
-    TIME_OUT = "time is up"
-    FULL = "full"
-
-
-class _Wait:
-    __slots__ = ("codes", "expires", "filter", "number", "woken")
+class _Wait(Waiter):
+    __slots__ = ("codes", "filter")
 
     def __init__(
-        self,
-        expires: float,
-        number: int,
-        codes: frozenset[int] | None,
-        message_filter: MessageFilter | None,
+        self, key: Key, codes: frozenset[int] | None, message_filter: MessageFilter | None
     ) -> None:
-        self.expires = expires
-        self.number = number
+        super().__init__(key)
         self.codes = codes
         self.filter = message_filter
-        self.woken = trio.Event()
-
-    def __lt__(self, other: _Wait) -> bool:
-        return (self.expires, self.number) < (other.expires, other.number)
 
     def wants(self, message: Dispatched) -> bool:
         if self.filter is not None:
@@ -78,60 +55,34 @@ class _Wait:
         return self.codes is None or matches(message.tags_code, self.codes)
 
 
-class PopLongPolling:
+class PopLongPolling(Waits[_Wait]):
     """`latest_first`: whose time is up last is woken first, as NOTIFICATION has it."""
 
     def __init__(self, config: BrokerConfig, latest_first: bool = False) -> None:
+        super().__init__(latest_first=latest_first, longest_turn=_LONGEST_TURN)
         self._config = config
-        self._topics: dict[str, dict[str, dict[int, list[_Wait]]]] = {}
-        self._next = -1 if latest_first else 0
-        self._number = 0
-        self._expired = StaggeredWakeups(_LONGEST_TURN)
-        self.waiting = 0
-        self.news = 0
-        """How often there was something to wake for: a look is out of date when this has grown since."""
+
+    def is_full(self, key: Key) -> bool:
+        config = self._config
+        most = config.max_pop_polling_size
+        return self.waiting >= most or len(self.at(*key)) > config.pop_polling_size
 
     async def wait(
         self,
-        key: tuple[str, str, int],
+        key: Key,
         seconds: float,
         codes: frozenset[int] | None = None,
         message_filter: MessageFilter | None = None,
-        news: int = -1,
+        seen: int = -1,
     ) -> Waited:
-        """`key`: topic, group, queue. `news`: what that was when the caller began to look; -1: it has awaited nothing
-        since. What came after that would have woken it.
+        """`key`: topic, group, queue. `seen`: the version when the caller began to look; -1: it has awaited nothing
+        since.
         """
-        if news not in (-1, self.news):
-            return Waited.WOKEN
-        topic, group, queue_id = key
-        queues = self._topics.setdefault(topic, {}).setdefault(group, {})
-        waits = queues.setdefault(queue_id, [])
-        config = self._config
-        if self.waiting >= config.max_pop_polling_size or len(waits) > config.pop_polling_size:
-            self._drop_empty(topic, group, queue_id)
-            return Waited.FULL
-        self._number += 1
-        wait = _Wait(trio.current_time() + seconds, self._number, codes, message_filter)
-        insort(waits, wait)
-        self.waiting += 1
-        with trio.move_on_after(seconds) as scope:
-            try:
-                await wait.woken.wait()
-            except trio.Cancelled:
-                if wait.woken.is_set():
-                    # Its client has left: the message is for the next one.
-                    self.wake(topic, group, queue_id)
-                raise
-            finally:
-                self._remove(topic, group, queue_id, wait)
-        if scope.cancelled_caught:
-            await self._expired.turn()
-        return Waited.WOKEN if wait.woken.is_set() else Waited.TIME_OUT
+        return await self.hold(_Wait(key, codes, message_filter), seconds, seen)
 
     def arrived(self, messages: list[Dispatched]) -> None:
         """The store's listener."""
-        self.news += 1
+        self.version += 1
         # Each write passes here, and mostly nobody waits.
         if not self.waiting:
             return
@@ -150,14 +101,6 @@ class PopLongPolling:
             for group in list(groups):
                 self._wake_both(topic, group, queue_id, message)
 
-    def wake(self, topic: str, group: str, queue_id: int) -> bool:
-        """Whoever comes first there, whatever it wants; false if nobody waits."""
-        self.news += 1
-        return self._wake(topic, group, queue_id, None)
-
-    def waiting_for(self, topic: str, group: str, queue_id: int) -> int:
-        return len(self._topics.get(topic, {}).get(group, {}).get(queue_id, ()))
-
     def _arrived_again(self, topic: str, message: Dispatched) -> None:
         """In a retry topic, whose name does not say where the group's ends."""
         origin = find_property(message.properties, _ORIGIN_GROUP)
@@ -172,30 +115,7 @@ class PopLongPolling:
         self._wake(topic, group, _ALL_QUEUES, message)
         self._wake(topic, group, queue_id, message)
 
-    def _wake(self, topic: str, group: str, queue_id: int, message: Dispatched | None) -> bool:
-        waits = self._topics.get(topic, {}).get(group, {}).get(queue_id)
-        if not waits:
-            return False
-        first = waits[self._next]
-        if message is not None and not first.wants(message):
-            return False
-        self._remove(topic, group, queue_id, first)
-        first.woken.set()
-        return True
-
-    def _remove(self, topic: str, group: str, queue_id: int, wait: _Wait) -> None:
-        waits = self._topics.get(topic, {}).get(group, {}).get(queue_id)
-        if waits is not None and wait in waits:
-            waits.remove(wait)
-            self.waiting -= 1
-            self._drop_empty(topic, group, queue_id)
-
-    def _drop_empty(self, topic: str, group: str, queue_id: int) -> None:
-        groups = self._topics[topic]
-        queues = groups[group]
-        if not queues[queue_id]:
-            del queues[queue_id]
-            if not queues:
-                del groups[group]
-                if not groups:
-                    del self._topics[topic]
+    def _wake(self, topic: str, group: str, queue_id: int, message: Dispatched | None) -> None:
+        first = self.first(topic, group, queue_id)
+        if first is not None and (message is None or first.wants(message)):
+            self.let_go(first, alone=True)

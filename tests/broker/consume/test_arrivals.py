@@ -70,7 +70,7 @@ async def test_a_message_wakes_the_pulls_that_wait_for_its_queue(mock_clock, arr
     await wait_all_tasks_blocked()
     assert here.ended == pytest.approx(0)
     assert there.ended is elsewhere.ended is None
-    assert (arrivals.waiting, arrivals.waiting_for("T", 0), arrivals.waiting_for("T", 1)) == (
+    assert (arrivals.waiting, len(arrivals.at("T", "", 0)), len(arrivals.at("T", "", 1))) == (
         2,
         0,
         1,
@@ -129,7 +129,7 @@ async def test_time_runs_out(mock_clock, arrivals, waiting, passes):
 async def test_a_pull_that_goes_away_is_forgotten(arrivals, autojump_clock):
     with trio.move_on_after(1):
         await arrivals.wait("T", 0, 0, None, 15)
-    assert (arrivals.waiting, arrivals.waiting_for("T", 0)) == (0, 0)
+    assert (arrivals.waiting, len(arrivals.at("T", "", 0))) == (0, 0)
 
 
 async def test_only_so_many_are_held(mock_clock, nursery):

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 import trio
 
+from trimq.base.waits import Waited
 from trimq.broker.config import BrokerConfig
-from trimq.broker.pop.reading.long_polling import PopLongPolling, Waited
+from trimq.broker.pop.reading.long_polling import PopLongPolling
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 
@@ -49,29 +50,29 @@ async def test_time_is_up(bench: Bench, autojump_clock: Any) -> None:
 async def test_who_has_the_least_time_is_woken_first(bench: Bench, autojump_clock: Any) -> None:
     await bench.begin("long", ALL, 20)
     await bench.begin("short", ALL, 10)
-    assert bench.waits.waiting_for(*ALL) == 2
-    assert bench.waits.wake(*ALL)
+    assert len(bench.waits.at(*ALL)) == 2
+    assert bench.waits.wake_first(*ALL)
     await trio.testing.wait_all_tasks_blocked()
     assert bench.ended == {"short": Waited.WOKEN}
-    assert bench.waits.wake(*ALL)
-    assert not bench.waits.wake(*ALL)
+    assert bench.waits.wake_first(*ALL)
+    assert not bench.waits.wake_first(*ALL)
 
 
 async def test_notifications_are_woken_the_other_way(nursery: Any, autojump_clock: Any) -> None:
     bench = Bench(nursery, PopLongPolling(BrokerConfig(), latest_first=True))
     await bench.begin("long", ALL, 20)
     await bench.begin("short", ALL, 10)
-    bench.waits.wake(*ALL)
+    bench.waits.wake_first(*ALL)
     await trio.testing.wait_all_tasks_blocked()
     assert bench.ended == {"long": Waited.WOKEN}
-    bench.waits.wake(*ALL)
+    bench.waits.wake_first(*ALL)
 
 
 async def test_a_client_that_leaves_passes_its_wake_on(bench: Bench, autojump_clock: Any) -> None:
     first = await bench.begin("first", ALL, 10)
     await bench.begin("second", ALL, 20)
     first.cancel()
-    assert bench.waits.wake(*ALL)
+    assert bench.waits.wake_first(*ALL)
     await trio.testing.wait_all_tasks_blocked()
     assert bench.ended == {"second": Waited.WOKEN}
 
@@ -80,8 +81,8 @@ async def test_only_so_many_wait(nursery: Any, autojump_clock: Any) -> None:
     bench = Bench(nursery, PopLongPolling(BrokerConfig(max_pop_polling_size=1)))
     await bench.begin("first", ALL, 10)
     assert await bench.waits.wait(("T", "Other", -1), 10) is Waited.FULL
-    assert bench.waits.waiting_for("T", "Other", -1) == 0
-    bench.waits.wake(*ALL)
+    assert len(bench.waits.at("T", "Other", -1)) == 0
+    bench.waits.wake_first(*ALL)
     await trio.testing.wait_all_tasks_blocked()
     assert await bench.waits.wait(("T", "Other", -1), 1) is Waited.TIME_OUT
 

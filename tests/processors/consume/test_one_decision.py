@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
@@ -92,6 +92,28 @@ async def test_a_message_that_lands_before_the_pull_is_held_is_not_missed(
     began = trio.current_time()
     await connected.send(connected.pull(sysFlag=SUBSCRIPTION | SUSPEND))
     assert (await connected.answer()).code == 0
+    assert trio.current_time() == began
+
+
+async def test_a_reset_that_comes_before_the_pull_is_held_is_not_missed(
+    connected: Connected, autojump_clock: Any
+) -> None:
+    """It comes in the same receive: nobody waits yet who could be woken."""
+    connected.consuming.put()
+    offsets = connected.broker.offsets
+    commit = offsets.commit
+
+    def reset(*args: Any) -> Any:
+        offsets.assign_reset("CG", "T", 0, 0)
+        return commit(*args)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(offsets, "commit", reset)
+        began = trio.current_time()
+        held = connected.pull(sysFlag=SUBSCRIPTION | SUSPEND, queueOffset=1)
+        await connected.send(held, connected.update(0))
+        answers = {one.opaque: one for one in [await connected.answer(), await connected.answer()]}
+    assert answers[PULL].code == ResponseCode.PULL_OFFSET_MOVED
     assert trio.current_time() == began
 
 

@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from tests.processors.lite.test_lite_pops import ONE, Lite
-from trimq.broker.pop.reading.long_polling import Waited
+from trimq.base.waits import Waited
 from trimq.broker.steps import at_once
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.pop import NotificationRequestHeader

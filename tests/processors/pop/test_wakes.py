@@ -141,6 +141,7 @@ async def told_in_order(site: Site) -> bool:
     return await told(site, order=True)
 
 
+KINDS: Final = {pull: "pull", pop: "pop", told: "notification", orderly_pop: "pop"}
 WAITERS: Final = (pull, pop, told, orderly_pop, told_in_order)
 NEVER: Final = None
 """It is none of its business: it stays held."""
@@ -238,6 +239,22 @@ async def test_each_event_and_who_waits(
         nursery.cancel_scope.cancel()
     answered = [round(at - begin, 1) for at in found]
     assert answered == ([] if second is None else [pytest.approx(second, abs=0.05)])
+
+
+@pytest.mark.parametrize("waiter", KINDS)
+async def test_metrics_count_who_waits(autojump_clock: Any, make_site: Any, waiter: Any) -> None:
+    site = make_site(order=waiter is orderly_pop)
+
+    def counted() -> dict[str, float]:
+        of_waits = (one for one in site.broker.parts.samples() if one.name == "trimq_waiting")
+        return {one.labels["kind"]: one.value for one in of_waits if one.value}
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(waiter, site)
+        await trio.testing.wait_all_tasks_blocked()
+        assert counted() == {KINDS[waiter]: 1}
+        nursery.cancel_scope.cancel()
+    assert not counted()
 
 
 async def test_what_a_failed_write_leaves_is_handed_out(

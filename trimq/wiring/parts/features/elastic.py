@@ -149,6 +149,7 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
         stored=groups.stored,
         connections=maps.places,
         samples=partial(_samples, elastic, shared_topics),
+        waits={"gate": elastic.gates},
     )
 
 

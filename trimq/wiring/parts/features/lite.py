@@ -166,6 +166,7 @@ def part(
         stored=stored,
         connections=lite.clients,
         samples=partial(_samples, lite),
+        waits={"lite_pop": lite.waits, "lite_notification": lite.news.waits},
     )
 
 

@@ -95,8 +95,8 @@ class _Pop:
     def wake(self, group: str, topic: str, queues: Iterable[int]) -> None:
         """A gate has opened, or an operator has moved the group: whoever waits for these queues looks again."""
         for queue_id in (_ALL_QUEUES, *queues):
-            self.waits.wake(topic, group, queue_id)
-            self.told.wake(topic, group, queue_id)
+            self.waits.wake_first(topic, group, queue_id)
+            self.told.wake_first(topic, group, queue_id)
 
     def samples(self) -> Iterator[Sample]:
         counted = _in_flight(self.in_flight, self.topics, self.groups)
@@ -161,6 +161,7 @@ def part(
         stored=pop.stored,
         close=kept.blocks.persist,
         samples=pop.samples,
+        waits={"pop": pop.waits, "notification": pop.told},
     )
 
 

@@ -82,4 +82,5 @@ def part(
             ),
         },
         stored=arrivals.arrived,
+        waits={"pull": arrivals},
     )
