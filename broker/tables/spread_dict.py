@@ -10,6 +10,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from itertools import chain
 from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -39,8 +40,7 @@ class SpreadDict(Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         """No key may come or go meanwhile."""
-        for part in self._parts:
-            yield from part
+        return chain.from_iterable(self._parts)
 
     def __setitem__(self, key: K, value: V) -> None:
         part = self._parts[(hash(key) >> _SHIFT) & self._mask]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -81,4 +82,7 @@ def note(parts: Iterable[str], landed: str, file: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    note([], sys.argv[1])
+    # It is noted in full, however short it was given.
+    asked = ["git", "rev-parse", "--verify", f"{sys.argv[1]}^{{commit}}"]
+    found = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    note([], found.stdout.strip())
