@@ -131,7 +131,11 @@ class Stage(AbstractContextManager["Stage", None]):
         return reply
 
     def show(
-        self, what: str, frame: Frame, reader: Reader = reading.as_json, on: str = "broker"
+        self,
+        what: str,
+        frame: Frame,
+        reader: Reader = reading.as_json,
+        on: str = "broker",
     ) -> Frame:
         """Send, wait and record the reply."""
         reply = self.ask(frame, on)
