@@ -7,6 +7,8 @@ from typing import Final, TypeVar
 
 import trio
 
+from trimq.base.waits import Wakeup
+
 # Each of them takes up to 20 us.
 QUEUES_PER_STEP: Final = 64
 # Of stored messages that a service copies, with one write: one message at least, be it larger.
@@ -75,19 +77,18 @@ class Unfinished:
 
     def __init__(self) -> None:
         self._rest: deque[Steps[None]] = deque()
-        self._more = trio.Event()
+        self._more = Wakeup()
 
     def do(self, steps: Steps[None]) -> None:
         """In the order in which it comes."""
         if self._rest or not is_done(steps, _AT_ONCE):
             self._rest.append(steps)
-            self._more.set()
+            self._more.give()
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
             await self._more.wait()
-            self._more = trio.Event()
             while self._rest:
                 steps = self._rest[0]
                 try:

@@ -23,6 +23,7 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.commit_guard import CommitGuard
 from trimq.broker.groups.lmq_offsets import LightOffsets
@@ -72,7 +73,7 @@ class ConsumerOffsets:
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
         self._last_noted = 0
-        self._turned = trio.Event()
+        self._turned = Wakeup()
         self._writing = trio.Lock()
         self._reset_listeners: list[ResetListener] = []
         self._back_listeners: list[ResetListener] = []
@@ -435,15 +436,12 @@ class ConsumerOffsets:
 
     def turn(self) -> None:
         """What is in the file must not be taken for newer than this change: it is written soon."""
-        self._turned.set()
+        self._turned.give()
 
     async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
         """Until cancelled: the file follows every so often, and soon after a turn."""
         while True:
-            with trio.move_on_after(seconds):
-                await self._turned.wait()
-                await trio.sleep(soon)
-            self._turned = trio.Event()
+            await self._turned.wait(seconds, soon)
             await self.persist_in_steps()
 
     async def persist_in_steps(self) -> None:
