@@ -120,8 +120,9 @@ class Waits(Generic[W]):
     def wake_all(self, topic: str, group: str, queue_id: int) -> None:
         """All that wait there."""
         self.version += 1
-        for one in reversed(self.at(topic, group, queue_id)):
-            self.let_go(one)
+        if self.waiting:
+            for one in reversed(self.at(topic, group, queue_id)):
+                self.let_go(one)
 
     def wake_first(self, topic: str, group: str, queue_id: int) -> bool:
         """Whoever comes first there, alone; false if nobody waits."""

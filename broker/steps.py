@@ -7,6 +7,8 @@ from typing import Final, TypeVar
 
 import trio
 
+from trimq.base.waits import Wakeup
+
 # Each of them takes up to 20 us.
 QUEUES_PER_STEP: Final = 64
 # Of stored messages that a service copies, with one write: one message at least, be it larger.
@@ -86,20 +88,19 @@ class Unfinished:
 
     def __init__(self) -> None:
         self._rest: deque[DiskSteps[None]] = deque()
-        self._more = trio.Event()
+        self._more = Wakeup()
 
     def do(self, steps: Steps[None]) -> None:
         """In the order in which it comes."""
         rest = steps if self._rest else begun(steps, _AT_ONCE)
         if rest is not None:
             self._rest.append(rest)
-            self._more.set()
+            self._more.give()
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
             await self._more.wait()
-            self._more = trio.Event()
             while self._rest:
                 steps = self._rest[0]
                 try:

@@ -7,7 +7,7 @@ nothing.
 
 from collections.abc import Callable
 
-import trio
+from trimq.base.waits import Wakeup
 
 
 class Awaited:
@@ -28,7 +28,7 @@ class Gate:
     `demanded` until somebody waits.
     """
 
-    __slots__ = ("_demand", "_waiters", "_watchers", "offset", "parked", "term", "wanted")
+    __slots__ = ("_demand", "_watchers", "offset", "parked", "term", "wanted")
 
     def __init__(self, offset: int = 0) -> None:
         self.offset = offset
@@ -37,19 +37,14 @@ class Gate:
         self.wanted = offset
         # Replies that this gate, or one beside it, has not let pass; whoever parks them counts.
         self.parked = 0
-        self._waiters: dict[trio.Event, int] = {}
         self._watchers: dict[Callable[[], None], None] = {}
-        self._demand = trio.Event()
+        self._demand = Wakeup()
 
     def advance(self, offset: int, term: int = -1) -> None:
         """Everything before this offset is durable, of this term; -1: of the one there is. Going back is ignored."""
         if offset <= self.offset or term not in (-1, self.term):
             return
         self.offset = offset
-        passed = [event for event, wanted in self._waiters.items() if wanted <= offset]
-        for event in passed:
-            del self._waiters[event]
-            event.set()
         for watcher in tuple(self._watchers):
             watcher()
 
@@ -57,9 +52,6 @@ class Gate:
         """A new term begins, in which everything before this offset is durable, be it less than before."""
         self.term += 1
         self.offset = self.wanted = offset
-        waiters, self._waiters = self._waiters, {}
-        for event in waiters:
-            event.set()
         for watcher in tuple(self._watchers):
             watcher()
 
@@ -71,29 +63,13 @@ class Gate:
     def unwatch(self, watcher: Callable[[], None]) -> None:
         self._watchers.pop(watcher, None)
 
-    async def wait(self, offset: int, timeout: float) -> bool:
-        """True once durable up to the offset, False when that takes longer than the time-out or the term."""
-        term = self.term
-        if offset <= self.offset:
-            return True
-        self.want(offset)
-        event = trio.Event()
-        self._waiters[event] = offset
-        try:
-            with trio.move_on_after(timeout):
-                await event.wait()
-        finally:
-            self._waiters.pop(event, None)
-        return offset <= self.offset and term == self.term
-
     async def demanded(self) -> None:
         """Return as soon as somebody waits for more than is durable."""
         while self.wanted <= self.offset:
-            self._demand = trio.Event()
             await self._demand.wait()
 
     def want(self, offset: int) -> None:
-        """Somebody would like this to be durable, and does not wait here."""
+        """Somebody would like this to be durable."""
         if offset > self.wanted:
             self.wanted = offset
-            self._demand.set()
+            self._demand.give()

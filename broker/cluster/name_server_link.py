@@ -6,6 +6,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.cluster.announcement import Announcement
 from trimq.broker.cluster.duplicate_brokers import DuplicateBrokers
 from trimq.broker.cluster.silent_peers import SilentPeers
@@ -68,7 +69,7 @@ class NameServerLink:
         self._timeout = config.register_broker_timeout_mills / 1000
         self._changed: dict[str, TopicConfig] = {}
         self._busy = False
-        self._wake = trio.Event()
+        self._wake = Wakeup()
         self._client: Client | None = None
         self._leaving = False
 
@@ -149,14 +150,12 @@ class NameServerLink:
                 if await self._wants_all(client):
                     await self._register_all(client)
             else:
-                self._wake = trio.Event()
-                with trio.move_on_at(due):
-                    await self._wake.wait()
+                await self._wake.wait(due - trio.current_time())
         raise PeerGone(f"{self.addr} closed the connection")
 
     def _look(self) -> None:
         """The connection has ended, or there is something to say."""
-        self._wake.set()
+        self._wake.give()
 
     def _next_turn(self) -> float:
         # As BrokerController.start clamps it.

@@ -17,12 +17,14 @@ twice.
 
 import logging
 from collections.abc import Callable, Iterator
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
 import trio
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.config import BrokerConfig
 from trimq.broker.delivery.level_queues import level_of_queue, queue_of_level
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
@@ -86,8 +88,8 @@ class DelayService:
         self._due: dict[int, int] = {}
         self._blocked: dict[int, _Blocked] = {}
         self._updates = 0
-        self._stirred = trio.Event()
-        self._changed = trio.Event()
+        self._stirred = Wakeup()
+        self._changed = Wakeup()
         self.data_version = new_version(clock)
         # Where a message lies that was sent to a topic's queue: the last step before it is put.
         self.place: Callable[[str, int], int] = lambda topic, queue_id: queue_id
@@ -166,7 +168,7 @@ class DelayService:
             if level in self._delays and level not in self._due:
                 self._due[level] = message.tags_code
                 self._offsets.setdefault(level, message.queue_offset)
-                self._stirred.set()
+                self._stirred.give()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Deliver until cancelled."""
@@ -185,14 +187,9 @@ class DelayService:
 
     async def _sleep(self) -> None:
         """Until a level is due, or one begins to wait."""
-        self._stirred = trio.Event()
-        if not self._due:
-            await self._stirred.wait()
-            return
-        seconds = min(map(self._seconds_left, self._due))
+        seconds = min(map(self._seconds_left, self._due), default=inf)
         if seconds > 0:
-            with trio.move_on_after(min(seconds, _CLOCK_CHECK_SECONDS)):
-                await self._stirred.wait()
+            await self._stirred.wait(min(seconds, _CLOCK_CHECK_SECONDS) if self._due else inf)
 
     def _levels_due(self) -> list[int]:
         return [level for level in self._due if self._seconds_left(level) <= 0]
@@ -275,7 +272,7 @@ class DelayService:
         self._updates += messages
         for _ in range(self._updates // self._version_step - before):
             next_version(self.data_version, self._clock)
-        self._changed.set()
+        self._changed.give()
 
     # --- what is in the queues
 
@@ -327,9 +324,7 @@ class DelayService:
     async def _keep_written(self) -> None:
         synced = trio.current_time()
         while True:
-            await self._changed.wait()
-            await trio.sleep(_WRITE_SECONDS)
-            self._changed = trio.Event()
+            await self._changed.wait(gather=_WRITE_SECONDS)
             self._file.write()
             if trio.current_time() - synced >= _SYNC_SECONDS:
                 await self._file.settle()

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 import trio
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap, plan_scale
 from trimq.broker.elastic.retired_queues import RetiredQueues
 from trimq.store.errors import StoreError
@@ -80,7 +81,7 @@ class Scaling:
         self._retired_queues = retired_queues
         self._clock = clock
         self._plans: dict[str, Scale] = {}
-        self._asked = trio.Event()
+        self._asked = Wakeup()
 
     def scale(
         self, topic: str, queues: int, *, now: bool, ignore: Iterable[str], dry_run: bool
@@ -126,8 +127,7 @@ class Scaling:
         tended = self._clock.current_time()
         while True:
             if not self._plans:
-                with trio.move_on_after(TAIL_SECONDS):
-                    await self._asked.wait()
+                await self._asked.wait(TAIL_SECONDS)
             is_busy = False
             for plan in list(self._plans.values()):
                 # Cancelled, or the topic is deleted, while others had their turn.
@@ -177,8 +177,7 @@ class Scaling:
                 # What fails here leaves no plan behind.
                 self._retired_queues.tell(topic, after, reads)
             self._plans[topic] = plan
-            self._asked.set()
-            self._asked = trio.Event()
+            self._asked.give()
         return moves
 
     def _step(self, plan: Scale) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.steps import Steps, in_steps
 from trimq.remoting.contract import Gate
 from trimq.store.config import StoreConfig
@@ -83,11 +84,11 @@ class FlushOnDemand:
     def __init__(self, store: MessageStore, gate: Gate) -> None:
         self._store = store
         self._gate = gate
-        self._grown = trio.Event()
+        self._grown = Wakeup()
 
     def written(self) -> None:
         """The store's write listener."""
-        self._grown.set()
+        self._grown.give()
 
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:
@@ -99,7 +100,6 @@ class FlushOnDemand:
     async def _demand(self) -> None:
         while True:
             await self._grown.wait()
-            self._grown = trio.Event()
             await trio.sleep(UNAWAITED_SECONDS)
             self._gate.want(self._store.max_physical_offset)
 

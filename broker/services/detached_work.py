@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.steps import DiskSteps, begun, in_steps
 
 log: Final = logging.getLogger("trimq.broker")
@@ -37,7 +38,7 @@ class InTurn(Generic[B]):
 
     def __init__(self) -> None:
         self._waiting: deque[B] = deque()
-        self._more = trio.Event()
+        self._more = Wakeup()
 
     async def _play(self, work: B) -> None:
         raise NotImplementedError
@@ -50,7 +51,7 @@ class InTurn(Generic[B]):
 
     def _add(self, work: B) -> B:
         self._waiting.append(work)
-        self._more.set()
+        self._more.give()
         return work
 
     async def wait(self, work: B) -> None:
@@ -63,7 +64,6 @@ class InTurn(Generic[B]):
         """Until cancelled."""
         while True:
             await self._more.wait()
-            self._more = trio.Event()
             while self._waiting:
                 work = self._waiting[0]
                 try:

@@ -12,6 +12,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.topics.names import is_system_topic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -37,7 +38,7 @@ class Siblings:
         self._news: dict[str, dict[tuple[str, str], News]] = {}
         # What was created before the siblings were known.
         self._early: dict[tuple[str, str], News] = {}
-        self._stirred = trio.Event()
+        self._stirred = Wakeup()
 
     def tell(self, addresses: Sequence[str]) -> None:
         """Where they are, HOST:PORT."""
@@ -46,7 +47,7 @@ class Siblings:
         for news in self._news.values():
             news.update(self._early)
         self._early = {}
-        self._stirred.set()
+        self._stirred.give()
 
     def topic_created(self, topic: TopicConfig) -> None:
         """By this broker itself."""
@@ -62,13 +63,12 @@ class Siblings:
             self._early[key] = news
         for waiting in self._news.values():
             waiting[key] = news
-        self._stirred.set()
+        self._stirred.give()
 
     async def run(self) -> None:
         """Until cancelled; a sibling that is away is told when it is back."""
         pause = _SHORTEST_PAUSE
         while True:
-            self._stirred = trio.Event()
             failed = False
             for address in list(self._addresses):
                 news = self._news.get(address)

@@ -14,6 +14,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.tables.file import TableFile
 from trimq.remoting.contract import HeldReplies
 
@@ -38,7 +39,7 @@ class TableWriter:
         self._saved = 0
         # A thread writes tables that are not in `_dirty` any more and not in their files yet.
         self._writing = False
-        self._wake = trio.Event()
+        self._wake = Wakeup()
         self._parked = trio.lowlevel.ParkingLot()
         self._held_replies: HeldReplies | None = None
         self.loop_writes = 0
@@ -53,7 +54,7 @@ class TableWriter:
         """The table has a change that is not in its file yet."""
         self._dirty[file] = None
         self._changes += 1
-        self._wake.set()
+        self._wake.give()
         if self._held_replies is not None:
             self._held_replies.wanted = True
 
@@ -81,7 +82,6 @@ class TableWriter:
         """Background service: writes what nobody wrote at the end of a receive."""
         while True:
             await self._wake.wait()
-            self._wake = trio.Event()
             while self._dirty:
                 await trio.sleep(max(0.0, self._due - self._now()))
                 await self._write_all()

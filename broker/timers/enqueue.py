@@ -17,6 +17,7 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.timers.conversion import NEVER_ENTERED
 from trimq.broker.timers.copy_writer import CopyWriter
@@ -65,7 +66,7 @@ class TimerEnqueue:
         self._timers = timers
         self._metrics = metrics
         self._clock = clock
-        self._stirred = trio.Event()
+        self._stirred = Wakeup()
         self._made = trio.Event()
         # Messages before this queue offset whose slots are before that time are done.
         self._done = 0, 0
@@ -130,7 +131,7 @@ class TimerEnqueue:
             if waits:
                 self._timers.queue_offset += 1
             else:
-                self._stirred.set()
+                self._stirred.give()
 
     def _enter_written(self, record: Dispatched, message: Message) -> Entered:
         at, size = record.physical_offset, record.size
@@ -207,7 +208,6 @@ class TimerEnqueue:
                 await self._read_on(copy_writer)
                 await trio.lowlevel.checkpoint()
             else:
-                self._stirred = trio.Event()
                 await self._stirred.wait()
 
     async def _read_on(self, copy_writer: CopyWriter) -> None:

@@ -313,7 +313,49 @@ async def test_a_service_takes_whatever_comes_and_when(
     nursery.cancel_scope.cancel()
 
 
+async def test_what_comes_while_a_service_is_busy_is_looked_at_next(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    wakeup = Wakeup()
+    rounds: list[float] = []
+
+    async def run() -> None:
+        while True:
+            await wakeup.wait()
+            rounds.append(trio.current_time())
+            await trio.sleep(1)
+
+    nursery.start_soon(run)
+    for pause in (0, 0.25, 0.25, 3):
+        await trio.sleep(pause)
+        wakeup.give()
+    await trio.sleep(5)
+    assert rounds == [0, 1, 3.5]
+    nursery.cancel_scope.cancel()
+
+
 async def test_a_service_looks_when_nothing_comes(autojump_clock: MockClock) -> None:
     wakeup, began = Wakeup(), trio.current_time()
     await wakeup.wait(3)
     assert trio.current_time() - began == 3
+
+
+async def test_what_comes_soon_after_comes_with_the_first(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    wakeup = Wakeup()
+    rounds: list[float] = []
+
+    async def run() -> None:
+        while True:
+            await wakeup.wait(10, gather=1)
+            rounds.append(trio.current_time())
+
+    nursery.start_soon(run)
+    for pause in (0.5, 0.5, 2, 0):
+        await trio.sleep(pause)
+        wakeup.give()
+    await trio.sleep(15)
+    # Without anything there is nothing to gather.
+    assert rounds == [1.5, 4, 14]
+    nursery.cancel_scope.cancel()

@@ -8,8 +8,7 @@ thousand members that come back together would send each other a million notices
 from collections.abc import Collection, Iterable
 from typing import Final
 
-import trio
-
+from trimq.base.waits import Wakeup
 from trimq.broker.config import BrokerConfig
 from trimq.broker.steps import Steps, in_steps
 from trimq.codec.codes import RequestCode
@@ -26,7 +25,7 @@ class MemberNotices:
         # By group: its members, as they are when they are told.
         self._waiting: dict[str, Collection[Peer]] = {}
         self._soon: dict[str, Collection[Peer]] = {}
-        self._wake = trio.Event()
+        self._wake = Wakeup()
 
     def changed(self, group: str, members: Collection[Peer]) -> None:
         """These are the members now; those of the group later on are in the same collection."""
@@ -39,7 +38,7 @@ class MemberNotices:
                 pass
         else:
             self._soon[group] = members
-            self._wake.set()
+            self._wake.give()
 
     def send_waiting(self) -> Steps[None]:
         """With realTimeNotifyConsumerChange off, a service calls this every 15 s."""
@@ -50,9 +49,7 @@ class MemberNotices:
     async def run(self) -> None:
         """Tell large groups, until cancelled."""
         while True:
-            await self._wake.wait()
-            await trio.sleep(_MOMENT_SECONDS)
-            self._wake = trio.Event()
+            await self._wake.wait(gather=_MOMENT_SECONDS)
             soon, self._soon = self._soon, {}
             for group, members in soon.items():
                 await in_steps(send_notices(group, members))

@@ -16,6 +16,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.tables.file import TableFile
 from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
 
@@ -42,7 +43,7 @@ class OffsetFile:
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
         self._last_noted = 0
-        self._turned = trio.Event()
+        self._turned = Wakeup()
         self._writing = trio.Lock()
 
     def load(self) -> LmqConsumerOffsetSerializeWrapper | None:
@@ -65,15 +66,12 @@ class OffsetFile:
 
     def turn(self) -> None:
         """What is in the file must not be taken for newer than this change: it is written soon."""
-        self._turned.set()
+        self._turned.give()
 
     async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
         """Until cancelled: the file follows every so often, and soon after a turn."""
         while True:
-            with trio.move_on_after(seconds):
-                await self._turned.wait()
-                await trio.sleep(soon)
-            self._turned = trio.Event()
+            await self._turned.wait(seconds, soon)
             await self.persist_in_steps()
 
     async def persist_in_steps(self) -> None:
