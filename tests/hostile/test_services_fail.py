@@ -41,7 +41,7 @@ class _Fault:
     ("owner", "name"),
     [
         (Consumers, "_forget_compensated"),
-        (MessageStore, "write_derived"),
+        (MessageStore, "take_derived"),
         (RouteTable, "drop_silent"),
     ],
 )
