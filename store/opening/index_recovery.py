@@ -97,12 +97,17 @@ class IndexRecovery:
         """Whether messages in front of the scanned ones have to be entered again."""
         return bool(self._discarded or self._damaged)
 
-    def begin(self, start: int, tags: TagCodes, before_change: Callable[[], None]) -> None:
-        """The commit log will be scanned from there; a file to be rebuilt may begin earlier."""
+    def position(self, start: int) -> int:
+        """Where the log has to be scanned for it; from `start` on it will be. A file to be rebuilt begins earlier."""
+        return min(max(self._known, self._log.min_offset), start) if self._rebuilds else start
+
+    def begin(
+        self, first: int, start: int, tags: TagCodes, before_change: Callable[[], None]
+    ) -> None:
+        """Scan the commit log from the one to the other; from `start` on it will be."""
         self._before_change = before_change
-        if not self._rebuilds:
+        if first >= start:
             return
-        first = max(self._known, self._log.min_offset)
         for record in LogScanner(self._log, first, start, tags):
             if record.physical_offset >= start:
                 break
