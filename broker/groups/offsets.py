@@ -18,7 +18,7 @@ import logging
 from collections.abc import Callable, Container, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Protocol
 
 import trio
 
@@ -37,9 +37,18 @@ from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
-# How much longer than the file says the log may be while nothing else changes: a start goes through its timers and
-# checkpoints, four microseconds each.
-_LONGEST_REPLAY: Final = 4 * 1024 * 1024
+
+
+class FileListener(Protocol):
+    """Wants to know what the file on the disk has."""
+
+    def noting(self) -> None:
+        """It is being encoded: what it has of later changes, nobody knows."""
+
+    def noted(self) -> None:
+        """That one is on the disk now."""
+
+
 # Called with group, topic, queue and offset.
 ResetListener = Callable[[str, str, int, int], None]
 
@@ -68,14 +77,17 @@ class ConsumerOffsets:
         self._commits = 0
         self._changed = False
         self.data_version = new_version(clock)
-        # Where the commit log ends: noted in the file, and what the loaded one says.
+        # Where the commit log ends: noted in the file, what the loaded one says, and the one on the disk.
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
-        self._last_noted = 0
+        self.written_log_end: int | None = None
+        self._being_noted: int | None = None
+        self._is_late = False
         self._turned = trio.Event()
         self._writing = trio.Lock()
         self._reset_listeners: list[ResetListener] = []
         self._back_listeners: list[ResetListener] = []
+        self._file_listeners: list[FileListener] = []
         self._guarded: Container[str] = ()
         self._guard: CommitGuard | None = None
         # Of guarded topics, since the start: when each queue was committed last.
@@ -89,6 +101,9 @@ class ConsumerOffsets:
     def add_back_listener(self, listener: ResetListener) -> None:
         """Told of each committed offset that is before the one that was there."""
         self._back_listeners.append(listener)
+
+    def add_file_listener(self, listener: FileListener) -> None:
+        self._file_listeners.append(listener)
 
     def add_reset_listener(self, listener: ResetListener) -> None:
         """Called when an operator has moved a group in a queue."""
@@ -345,8 +360,7 @@ class ConsumerOffsets:
             self._committed.replace(key, dict(queues))
         if loaded.data_version is not None:
             self.data_version = loaded.data_version
-        self.noted_log_end = loaded.trimq_log_end
-        self._last_noted = loaded.trimq_log_end or 0
+        self.noted_log_end = self._being_noted = loaded.trimq_log_end
 
     def begin(self) -> None:
         """After `load`: a file that is new, or RocketMQ's, says where the log ends from now on. What pops move until it
@@ -354,6 +368,9 @@ class ConsumerOffsets:
         """
         if self.noted_log_end is None:
             self._file.begin()
+            self.written_log_end = self._being_noted if self._file.saved else None
+        else:
+            self.written_log_end = self.noted_log_end
 
     def lower(self, end_of: Callable[[str, int], int]) -> None:
         """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
@@ -437,12 +454,18 @@ class ConsumerOffsets:
         """What is in the file must not be taken for newer than this change: it is written soon."""
         self._turned.set()
 
+    def hurry(self) -> None:
+        """A start would have to read too much again: the file is written now, if only for where the log ends."""
+        self._is_late = True
+        self._turned.set()
+
     async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
         """Until cancelled: the file follows every so often, and soon after a turn."""
         while True:
             with trio.move_on_after(seconds):
                 await self._turned.wait()
-                await trio.sleep(soon)
+                if not self._is_late:
+                    await trio.sleep(soon)
             self._turned = trio.Event()
             await self.persist_in_steps()
 
@@ -452,14 +475,18 @@ class ConsumerOffsets:
         What was changed before the call is on the disk after it; a failure is logged, and the next call tries again.
         """
         async with self._writing:
-            if not self._changed and not self._is_old():
+            if not self._changed and not self._is_late:
                 return
-            self._changed, saved = False, False
+            self._changed, self._is_late, saved = False, False, False
             try:
                 await self._file.write_in_steps()
                 saved = self._file.saved
             finally:
-                if not saved:
+                if saved:
+                    self.written_log_end = self._being_noted
+                    for listener in self._file_listeners:
+                        listener.noted()
+                else:
                     self._changed = True
 
     def persist(self) -> None:
@@ -492,11 +519,10 @@ class ConsumerOffsets:
         """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
         if self.log_end is None:
             return self._pieces(None)
-        self._last_noted = self.log_end()
-        return self._pieces(self._last_noted)
-
-    def _is_old(self) -> bool:
-        return self.log_end is not None and self.log_end() - self._last_noted >= _LONGEST_REPLAY
+        self._being_noted = self.log_end()
+        for listener in self._file_listeners:
+            listener.noting()
+        return self._pieces(self._being_noted)
 
     def _pieces(self, log_end: int | None) -> Iterator[bytes]:
         noted = b"" if log_end is None else f',\n\t"trimqLogEnd":{log_end}'.encode()

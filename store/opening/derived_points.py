@@ -30,27 +30,24 @@ class DerivedPoints:
         self._index = index
         self._behind = behind
         self._began = 0.0
-        self._own = (
-            RecoveryPoint(
-                CONSUME_QUEUES,
-                "messages stored since the last checkpoint may lack their entries",
-                Unit.RECOVERY,
-                self._queues_from,
-            ),
-            RecoveryPoint(
-                MESSAGE_INDEX,
-                "keys of messages stored since the last checkpoint may not be in it",
-                Unit.RECOVERY,
-                self._index_from,
-            ),
+        self._of_queues = RecoveryPoint(
+            CONSUME_QUEUES,
+            "messages stored since the last checkpoint may lack their entries",
+            Unit.RECOVERY,
+            self._queues_from,
         )
-        for point in self._own:
-            points.declare(point)
+        self._of_index = RecoveryPoint(
+            MESSAGE_INDEX,
+            "keys of messages stored since the last checkpoint may not be in it",
+            Unit.RECOVERY,
+            self._index_from,
+        )
+        points.declare(self._of_queues)
+        points.declare(self._of_index)
 
     def hurry_by(self, hurry: Callable[[], object]) -> None:
         """How to say that both have to be written now, with a checkpoint."""
-        for point in self._own:
-            point.hurry = hurry
+        self._of_queues.hurry = self._of_index.hurry = hurry
 
     def _queues_from(self) -> int:
         """The record that the checkpoint names is looked at, if it is still there."""
@@ -77,9 +74,9 @@ class DerivedPoints:
         index.begin(first, start, tags, before_change)
         self._began = perf_counter()
         if first < start:
-            self._points.has_read(MESSAGE_INDEX, first, start - first, self._began - began)
+            self._of_index.has_read(first, start - first, self._began - began)
 
     def end(self, start: int, end: int) -> None:
         """All from `start` on has been read, and what lacked it has it."""
         seconds = perf_counter() - self._began
-        self._points.has_read(CONSUME_QUEUES, start, end - start, seconds)
+        self._of_queues.has_read(start, end - start, seconds)

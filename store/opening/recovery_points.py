@@ -44,6 +44,14 @@ def nothing() -> None:
     """Until a service says how it is told to hurry."""
 
 
+class Reread(NamedTuple):
+    """What a start has read because of one of them."""
+
+    position: int
+    size: int
+    seconds: float
+
+
 @dataclass(slots=True)
 class RecoveryPoint:
     """`position`: the first byte of the log that he would need, its end if he needs none. It may be costly to find."""
@@ -56,6 +64,11 @@ class RecoveryPoint:
     owed: Callable[[], int] | None = None
     # He is to write down what he has, now.
     hurry: Callable[[], object] = nothing
+    reread: Reread | None = None
+
+    def has_read(self, position: int, size: int, seconds: float) -> None:
+        """A start has read that many bytes because of him, from there on."""
+        self.reread = Reread(position, size, seconds)
 
 
 class Debt(NamedTuple):
@@ -71,15 +84,6 @@ class Debt(NamedTuple):
         return self.size * self.point.unit.weight
 
 
-class Reread(NamedTuple):
-    """What a start has read."""
-
-    name: str
-    position: int
-    size: int
-    seconds: float
-
-
 class RecoveryPoints:
     """`log_end` and `bound` are asked each time."""
 
@@ -87,7 +91,6 @@ class RecoveryPoints:
         self._log_end = log_end
         self._bound = bound
         self._points: dict[str, RecoveryPoint] = {}
-        self._rereads: dict[str, Reread] = {}
         # Between these ends of the log nobody is looked at.
         self._looked_at = 0
         self._look_at = 0
@@ -99,9 +102,6 @@ class RecoveryPoints:
 
     def __iter__(self) -> Iterator[RecoveryPoint]:
         return iter(self._points.values())
-
-    def of(self, name: str) -> RecoveryPoint:
-        return self._points[name]
 
     # --- asking
 
@@ -133,17 +133,11 @@ class RecoveryPoints:
             if self.debt(point).cost > bound:
                 point.hurry()
 
-    # --- what a start did
-
-    def has_read(self, name: str, position: int, size: int, seconds: float) -> None:
-        """A start has read that many bytes because of him, from there on."""
-        self._rereads[name] = Reread(name, position, size, seconds)
+    # --- what the start did
 
     @property
-    def rereads(self) -> list[Reread]:
-        """Those that cost most first."""
-
-        def cost(reread: Reread) -> int:
-            return reread.size * self.of(reread.name).unit.weight
-
-        return sorted(self._rereads.values(), key=cost, reverse=True)
+    def rereads(self) -> list[tuple[str, Reread]]:
+        """Whose it was, and what; those that cost most first."""
+        read = [(point, point.reread) for point in self if point.reread is not None]
+        read.sort(key=lambda one: one[0].unit.weight * one[1].size, reverse=True)
+        return [(point.name, reread) for point, reread in read]

@@ -112,13 +112,13 @@ def _say_what_was_read(points: RecoveryPoints) -> None:
     if not rereads:
         # There is no log yet.
         return
-    most = rereads[0]
+    name, most = rereads[0]
     log.info(
         "read again %.1f MiB in %.0f ms from position %d because of %s",
-        sum(reread.size for reread in rereads) / (1 << 20),
-        sum(reread.seconds for reread in rereads) * 1000,
+        sum(reread.size for _, reread in rereads) / (1 << 20),
+        sum(reread.seconds for _, reread in rereads) * 1000,
         most.position,
-        most.name,
+        name,
     )
 
 

@@ -60,6 +60,6 @@ def _samples(store: MessageStore) -> Iterator[Sample]:
         ("bytes", "What this start has read again, by who needed it.", "size"),
         ("seconds", "How long that took.", "seconds"),
     ):
-        for reread in points.rereads:
+        for who, reread in points.rereads:
             value = getattr(reread, column)
-            yield Sample(f"trimq_start_reread_{name}", doc, "gauge", value, {"who": reread.name})
+            yield Sample(f"trimq_start_reread_{name}", doc, "gauge", value, {"who": who})
