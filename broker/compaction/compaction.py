@@ -138,13 +138,7 @@ class Compaction:
         return min(found, default=store.max_physical_offset)
 
     def _owed(self) -> int:
-        """About: each queue's messages are as long as its last one."""
-        owed, store = 0, self._store
-        for place, first in self._uncopied():
-            end = store.max_offset(*place)
-            last = store.queue_entry(*place, end - 1)
-            owed += 0 if last is None else (end - first) * last.size
-        return owed
+        return sum(self._store.size_from(*place, first) for place, first in self._uncopied())
 
     def _uncopied(self) -> Iterator[tuple[Place, int]]:
         """Queues that have messages to be copied, and the first of these."""

@@ -28,6 +28,7 @@ from trimq.broker.groups.commit_guard import CommitGuard
 from trimq.broker.groups.lmq_offsets import LightOffsets
 from trimq.broker.groups.offset_table import OffsetTable, Queues
 from trimq.broker.groups.read_topics import ReadTopics
+from trimq.broker.pause import Pause
 from trimq.broker.steps import Steps
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile
@@ -84,6 +85,7 @@ class ConsumerOffsets:
         self._being_noted: int | None = None
         self._is_late = False
         self._turned = trio.Event()
+        self._soon = Pause()
         self._writing = trio.Lock()
         self._reset_listeners: list[ResetListener] = []
         self._back_listeners: list[ResetListener] = []
@@ -458,14 +460,14 @@ class ConsumerOffsets:
         """A start would have to read too much again: the file is written now, if only for where the log ends."""
         self._is_late = True
         self._turned.set()
+        self._soon.end()
 
     async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
         """Until cancelled: the file follows every so often, and soon after a turn."""
         while True:
             with trio.move_on_after(seconds):
                 await self._turned.wait()
-                if not self._is_late:
-                    await trio.sleep(soon)
+                await self._soon.wait(soon)
             self._turned = trio.Event()
             await self.persist_in_steps()
 

@@ -158,20 +158,17 @@ class PopOffsets:
         return self._store.max_physical_offset if since is None else since
 
     def _owed(self, revive_topic: str) -> int:
-        """Bytes of records to go through. About: each queue's are as long as its last one."""
+        """About how many bytes of records there are to go through."""
         since, store = self._needed_from(), self._store
         if since != self._since:
             self._since = since
             self._firsts = {
                 where: self._first_at(*where, since) for where in self._queues(revive_topic)
             }
-        owed = 0
-        for where in self._queues(revive_topic):
-            end = store.max_offset(*where)
-            count = end - max(self._firsts.get(where, 0), store.min_offset(*where))
-            last = store.queue_entry(*where, end - 1) if count > 0 else None
-            owed += 0 if last is None else count * last.size
-        return owed
+        return sum(
+            store.size_from(*where, self._firsts.get(where, 0))
+            for where in self._queues(revive_topic)
+        )
 
     def take_back(self, revive_topic: str, log_end: int) -> None:
         """Before the log is cut there: nobody will put back what was popped by the checkpoints that go, so it is

@@ -154,13 +154,8 @@ class Reviving:
         return min(found, default=store.max_physical_offset)
 
     def _owed(self) -> int:
-        """About: each queue's records are as long as its last one."""
-        owed, store = 0, self._store
-        for number, first in self._firsts_needed():
-            end = store.max_offset(self._topic, number)
-            last = store.queue_entry(self._topic, number, end - 1) if first < end else None
-            owed += 0 if last is None else (end - first) * last.size
-        return owed
+        size_from, topic = self._store.size_from, self._topic
+        return sum(size_from(topic, number, first) for number, first in self._firsts_needed())
 
     def _firsts_needed(self) -> Iterator[tuple[int, int]]:
         for number in self._numbers():

@@ -106,12 +106,11 @@ class Rereads:
     def found(self, log_begin: int, end: int) -> list[Rereading]:
         """Those that take most first. `end`: of the log after that start."""
         scanned = Rereading("consume queues", min(self._recovery_start, end))
-        # It is read with the queues, in one pass.
         index = Rereading("message index", scanned.position)
         timers = Rereading("timer wheel", min(max(self._delivered_from, log_begin), end))
         if self._delivered_from < 0:
             timers.position = end
-        for one in (scanned, timers):
+        for one in (scanned, index, timers):
             one.size = end - one.position
         queues = [
             Rereading(one.who, one.position if one.size else end, one.size)

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 CONSUME_QUEUES: Final = "consume queues"
 MESSAGE_INDEX: Final = "message index"
-# Looks in the time in which as many bytes are written as the bound has.
+# Looks in the time in which as much is written as the bound allows, of whatever counts most.
 LOOKS: Final = 8
 _LOOKED_UP: Final = 4
 
@@ -128,7 +128,7 @@ class RecoveryPoints:
         if self._looked_at <= end < self._look_at:
             return
         bound = self._bound()
-        self._looked_at, self._look_at = end, end + max(bound // LOOKS, 1)
+        self._looked_at, self._look_at = end, end + max(bound // LOOKS // _LOOKED_UP, 1)
         for point in self:
             if self.debt(point).cost > bound:
                 point.hurry()

@@ -175,7 +175,8 @@ def _counted(count: int, what: str) -> str:
 
 def rereads_text(report: "CheckReport") -> str:
     """How much of the log the start would read once more, and because of whom: most first."""
-    needed = [one for one in report.rereads if one.size]
+    # Queues and index are read in one pass.
+    needed = [one for one in report.rereads if one.size and one.who != "message index"]
     if not needed:
         return "read again: nothing"
     by = ", ".join(f"{one.who} {_size(one.size)} from {one.position} on" for one in needed)
