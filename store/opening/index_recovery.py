@@ -38,6 +38,8 @@ from trimq.store.queues.time_search import store_timestamp
 
 # Entries are written to the files when there are more bytes of them than this.
 LARGEST_TAIL: Final = 4 * 1024 * 1024
+# Records between two looks at how many that are.
+LOOK_EVERY: Final = 256
 BEHIND: Final = "it lies behind a damaged one"
 
 
@@ -67,6 +69,7 @@ class IndexRecovery:
         self._known = -1
         self._known_keys = 0
         self._before_change: Callable[[], None] = nothing
+        self._added = 0
 
     def load(self, clean: bool) -> None:
         """Load the files; after a crash only what the checkpoint vouches for."""
@@ -119,7 +122,8 @@ class IndexRecovery:
             return
         skip = self._known_keys if record.physical_offset == self._known else 0
         self._index.add(record, skip)
-        if self._index.unwritten_bytes > LARGEST_TAIL:
+        self._added += 1
+        if self._added % LOOK_EVERY == 0 and self._index.unwritten_bytes > LARGEST_TAIL:
             self._before_change()
             self._write()
 
