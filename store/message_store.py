@@ -79,7 +79,7 @@ class MessageStore(ReadableStore):
             lambda: self._log.written, lambda: config.recovery_bytes
         )
         self.derived_points = DerivedPoints(
-            self.recovery_points, self._log, self._index, self._behind
+            self.recovery_points, self._log, self._index, self._behind, self._dispatch
         )
         self._dispatch.add_write_listener(self.recovery_points.written)
         self._opening = Opening(

@@ -81,8 +81,10 @@ class ElasticRecords:
             Unit.QUEUES,
             self._needed_from,
             lambda: self._size - self._size_before,
-            self._pause.end,
+            self._hurry,
         )
+        # Bytes that were left when it was moved on last: all of them are needed.
+        self._left = 0
 
     # --- reading
 
@@ -129,6 +131,11 @@ class ElasticRecords:
 
     # --- moving on
 
+    def _hurry(self) -> None:
+        """If that helps: who has so much that is needed must not append all of it again and again."""
+        if self._size - self._size_before >= 2 * self._left:
+            self._pause.end()
+
     async def run(self, holders: Iterable[Holder]) -> None:
         """Until cancelled: when told to hurry."""
         told = list(holders)
@@ -162,6 +169,7 @@ class ElasticRecords:
         if self._file.saved:
             self._kept = self._being_kept
             self._forget_before(self._kept.begin)
+            self._left = self._size - self._size_before
 
     def _forget_before(self, offset: int) -> None:
         self.begin = offset

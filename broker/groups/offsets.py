@@ -82,6 +82,8 @@ class ConsumerOffsets:
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
         self.written_log_end: int | None = None
+        self.was_slave = False
+        """The file is of a store that followed another broker's log, until now at least."""
         self._being_noted: int | None = None
         self._is_late = False
         self._turned = trio.Event()
@@ -368,7 +370,9 @@ class ConsumerOffsets:
         """After `load`: a file that is new, or RocketMQ's, says where the log ends from now on. What pops move until it
         is written the next time would be forgotten with a crash otherwise. Blocks: before the loop runs.
         """
-        if self.noted_log_end is None:
+        noted, log_end = self.noted_log_end, self.log_end
+        # A power loss may have taken the end of the log: what comes in its place is not known to the file.
+        if noted is None or (log_end is not None and noted > log_end()):
             self._file.begin()
             self.written_log_end = self._being_noted if self._file.saved else None
         else:

@@ -61,7 +61,7 @@ class WheelTimers:
             "what was put on the wheel or delivered since its last checkpoint",
             Unit.LOG,
             self._needed_from,
-            hurry=self._pause.end,
+            hurry=self._hurry,
         )
 
     def follow(self) -> None:
@@ -102,6 +102,12 @@ class WheelTimers:
         if not files.is_used:
             return store.max_physical_offset
         return max(files.flushed_from, store.min_physical_offset)
+
+    def _hurry(self) -> None:
+        """Not while a slot is being delivered that began there: nothing would become of it."""
+        files = self._files
+        if files.delivered_from(self._store.max_physical_offset) > files.flushed_from:
+            self._pause.end()
 
     def _open(self) -> None:
         store, files = self._store, self._files

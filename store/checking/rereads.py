@@ -15,7 +15,15 @@ from trimq.codec.entries.batch_queue import BATCH_ENTRY_SIZE, parse_batch_entrie
 from trimq.codec.entries.timer import parse_delivered_from
 from trimq.codec.errors import CodecError
 from trimq.codec.java.fastjson import loads
-from trimq.codec.names import ELASTIC_MAP_TOPIC, REVIVE_GROUP, REVIVE_TOPIC_PREFIX, TIMER_TOPIC
+from trimq.codec.names import (
+    ELASTIC_MAP_TOPIC,
+    REVIVE_GROUP,
+    REVIVE_TOPIC_PREFIX,
+    TIMER_TOPIC,
+    TRANS_GROUP,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
 from trimq.codec.records.record import Record
 from trimq.store.checking.queue_files import CheckedFiles, OpenForReading
 from trimq.store.checking.tables import Tables
@@ -68,6 +76,7 @@ class Rereads:
                 ),
                 since=tables.noted_log_end,
             ),
+            _OfQueues("half messages", lambda topic, queue: _pending(offsets, topic)),
             _OfQueues("popped messages", lambda topic, queue: _unsettled(offsets, topic, queue)),
             _OfQueues("compaction", _uncopied(root, tables.compacted_topics)),
             _OfQueues("elastic map", _first_of_map(root)),
@@ -148,6 +157,15 @@ def _unsettled(offsets: dict[str, Any], topic: str, queue_id: int) -> int | None
     queues = offsets.get(f"{topic}@{REVIVE_GROUP}")
     offset = queues.get(str(queue_id), -1) if isinstance(queues, dict) else -1
     return offset + 1 if isinstance(offset, int) else 0
+
+
+def _pending(offsets: dict[str, Any], topic: str) -> int | None:
+    """Offsets are those of the first half that is pending, and of the first op that is needed."""
+    if topic not in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC):
+        return None
+    queues = offsets.get(f"{topic}@{TRANS_GROUP}")
+    offset = queues.get("0", 0) if isinstance(queues, dict) else 0
+    return offset if isinstance(offset, int) else 0
 
 
 def _uncopied(root: Path, topics: frozenset[str]) -> Callable[[str, int], int | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 
+from trimq.store.appending.dispatch import Dispatch
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.tags import TagCodes
@@ -23,8 +24,14 @@ class DerivedPoints:
     """Declared where it is made. A recovery says what it has found by `begin` and `end`."""
 
     def __init__(
-        self, points: RecoveryPoints, log: CommitLog, index: Index, behind: WriteBehind
+        self,
+        points: RecoveryPoints,
+        log: CommitLog,
+        index: Index,
+        behind: WriteBehind,
+        dispatch: Dispatch,
     ) -> None:
+        self._dispatch = dispatch
         self._points = points
         self._log = log
         self._index = index
@@ -47,7 +54,13 @@ class DerivedPoints:
 
     def hurry_by(self, hurry: Callable[[], object]) -> None:
         """How to say that both have to be written now, with a checkpoint."""
-        self._of_queues.hurry = self._of_index.hurry = hurry
+
+        def hurry_if_shown() -> None:
+            # What readers may not see yet, no checkpoint vouches for.
+            if self._dispatch.last_offset > self._behind.vouched.queues:
+                hurry()
+
+        self._of_queues.hurry = self._of_index.hurry = hurry_if_shown
 
     def _queues_from(self) -> int:
         """The record that the checkpoint names is looked at, if it is still there."""

@@ -362,13 +362,15 @@ class TimerStore:
         self.log.write()
         position = self._put_off.first(self.log.end, self.queue_offset)
         state = self.state(now)._replace(log_position=position)
-        delivered_from = min(
-            one for one in (self._held_from, self._taken_from, log_end) if one >= 0
-        )
+        delivered_from = self.delivered_from(log_end)
         # Where a master's copies lie is not known here.
         noted = None if self.follows else delivered_from
         self._planned_from = delivered_from
         return TimerFlush(self.wheel, self.log, self.file, state, noted)
+
+    def delivered_from(self, log_end: int) -> int:
+        """From where on copies may lie for what is still on the wheel, as a flush would say now."""
+        return min(one for one in (self._held_from, self._taken_from, log_end) if one >= 0)
 
     def flushed(self, flush: TimerFlush) -> None:
         self.wheel.written()

@@ -10,14 +10,20 @@ from typing import Any
 
 import trio
 
+from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from tests.processors.pop.conftest import PopClient
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.model import Move, new_topic
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.base import encode_header
+from trimq.codec.headers.transactions import EndTransactionRequestHeader
+from trimq.codec.names import TRANS_HALF_TOPIC
 from trimq.codec.records.properties import format_properties
 from trimq.codec.records.record import parse_record
+from trimq.processors.transactions.end_transaction import EndTransaction
 from trimq.store.messages.message import Message
 from trimq.store.opening.recovery_points import LOOKS, Debt
 
@@ -25,6 +31,7 @@ BOUND = 256 * 1024
 # Nobody is told to hurry, whatever the interval.
 UNBOUND = 1 << 40
 SECOND = 1000
+COMMIT = 8
 HOUR = 3_600_000
 
 
@@ -91,6 +98,30 @@ class Running:
         block = {"UNIQ_KEY": f"U{number}", "TIMER_DELIVER_MS": str(due)}
         self.broker.sending._rules.apply(message, block, None)
         self.store.put(message)
+
+    def put_half(self, number: int) -> None:
+        text = block(UNIQ_KEY=f"U{number}", TRAN_MSG="true", PGROUP="PG")
+        header = header_of(b="T", e=0, i=text, g=self.broker.clock.millis())
+        self.broker.sending.send(header, b"%d" % number, self.broker.peer, 513)
+        self.broker.parts.end_of_receive()
+
+    def end_half(self) -> None:
+        """The last one that was put, by its producer."""
+        last = self.store.max_offset(TRANS_HALF_TOPIC, 0) - 1
+        entry = self.store.queue_entry(TRANS_HALF_TOPIC, 0, last)
+        assert entry is not None
+        header = EndTransactionRequestHeader(
+            topic="T",
+            producer_group="PG",
+            tran_state_table_offset=last,
+            commit_log_offset=entry.physical_offset,
+            commit_or_rollback=COMMIT,
+            msg_id="",
+        )
+        processor = self.broker.processor(EndTransaction)
+        decoded = processor.decode_header(encode_header(header))
+        processor.handle(self.broker.request(RequestCode.END_TRANSACTION, decoded))
+        self.broker.parts.end_of_receive()
 
     def bodies(self, topic: str = "T") -> list[bytes]:
         """What is in its first queue, but for what only fills the log."""
@@ -181,6 +212,21 @@ async def _all_come_again(running: Running, steps: int) -> None:
     assert again == {b"%d" % number for number in range(steps * 20)}
 
 
+async def _committed(running: Running, number: int) -> None:
+    """Halves that are ended at once; one is not, at last."""
+    for one in range(20):
+        running.put_half(number * 20 + one)
+        if (number, one) != (39, 19):
+            running.end_half()
+
+
+async def _all_committed(running: Running, steps: int) -> None:
+    (part,) = [part for part in running.broker.parts if part.name == "transactions"]
+    pending = {sample.name: sample.value for sample in part.samples()}
+    assert pending["trimq_half_messages_pending"] == 1
+    assert len(running.bodies()) == steps * 20 - 1
+
+
 def _compacted_topic(running: Running) -> None:
     attributes = {"+cleanup.policy": "COMPACTION"}
     running.broker.topics.update(TopicConfig(topic_name="C", attributes=attributes))
@@ -240,6 +286,7 @@ CASES = {
     "timer wheel": Case(_timer, _all_delivered),
     "consumer offsets": Case(_popped, _none_twice),
     "popped messages": Case(_revived, _all_come_again, is_read_at_start=False),
+    "half messages": Case(_committed, _all_committed),
     "compaction": Case(_kept, _all_kept, _compacted_topic, is_read_at_start=False),
     "elastic map": Case(_moved, _the_same_map, _elastic_topic, steps=80),
 }

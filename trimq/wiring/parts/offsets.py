@@ -77,7 +77,9 @@ def _load(offsets: ConsumerOffsets, context: Context) -> None:
     if context.plan.is_slave:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
+        offsets.was_slave = True
     elif mark.exists():
+        offsets.was_slave = True
         offsets.clamp(context.store.max_offset)
         offsets.persist()
         mark.unlink()
