@@ -189,6 +189,8 @@ class IndexRecovery:
                 if (clean or self._speaks_of_more_than(files)) and not any_used(path):
                     raise CodecError("its header is empty")
                 file = IndexFile.found(str(path), self._index.shape)
+                if file.header.count <= FIRST_ENTRY and self._speaks_of_more_than(files):
+                    raise CodecError("its header says that it has no entries")
                 check_header(file, self._index.shape)
             except (CodecError, OSError) as error:
                 if not is_damage(error):
