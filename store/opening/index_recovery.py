@@ -189,9 +189,7 @@ class IndexRecovery:
                 if (clean or self._speaks_of_more_than(files)) and not any_used(path):
                     raise CodecError("its header is empty")
                 file = IndexFile.found(str(path), self._index.shape)
-                if file.header.count <= FIRST_ENTRY and self._speaks_of_more_than(files):
-                    raise CodecError("its header says that it has no entries")
-                check_header(file, self._index.shape)
+                check_header(file, self._index.shape, self._speaks_of_more_than(files))
             except (CodecError, OSError) as error:
                 if not is_damage(error):
                     raise
@@ -292,10 +290,13 @@ def refuse_another_shape(directory: Path, lengths: dict[str, int], shape: Shape)
         )
 
 
-def check_header(file: IndexFile, shape: Shape) -> None:
-    """CodecError unless it says of the first entry and the last one what they say themselves."""
+def check_header(file: IndexFile, shape: Shape, has_entries: bool) -> None:
+    """CodecError unless it says of the first entry and the last one what they say themselves. `has_entries`: of it
+    something is known to be there."""
     header = file.header
     if header.count <= FIRST_ENTRY:
+        if has_entries:
+            raise CodecError("its header says that it has no entries")
         return
     with EntryReader(file.path, shape) as reader:
         first, last = reader.entry(FIRST_ENTRY), reader.entry(header.count - 1)
