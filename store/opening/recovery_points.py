@@ -4,9 +4,9 @@ Whoever derives something from the log, and writes it down now and then, declare
 byte on he would need the log if the process were killed now. The store's recovery asks where to begin, the broker
 says at its start what was read again and because of whom, and `trimq check` says it of a store at rest.
 
-One bound holds for all of them (`recoveryBytes`). After each so many bytes that are written, they are looked at; who
-is further behind is told to write down what he has at once, not at his next interval. So a start reads, for each of
-them, the bound at most, the bytes until the next look, and what came while he was writing.
+One bound holds for all of them (`recoveryBytes`). They are looked at while the log grows; who is further behind is
+told to write down what he has at once, not at his next interval. So a start reads, for each of them, the bound at
+most, the bytes until the next look, and what came while he was writing.
 
 Not what is read does a start good, but how long that takes: a record that is looked up in its queue and decoded
 takes four times as long as one that the log is scanned for. So it counts four times.
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 CONSUME_QUEUES: Final = "consume queues"
 MESSAGE_INDEX: Final = "message index"
-# Looks in the time in which as much is written as the bound allows, of whatever counts most.
+# Looks at one who is near the bound, or behind it, in the time in which as much is written as it allows.
 LOOKS: Final = 8
 _LOOKED_UP: Final = 4
 
@@ -91,9 +91,10 @@ class RecoveryPoints:
         self._log_end = log_end
         self._bound = bound
         self._points: dict[str, RecoveryPoint] = {}
-        # Between these ends of the log nobody is looked at.
+        # Between these ends of the log nobody is looked at, and who is looked at next at which end.
         self._looked_at = 0
         self._look_at = 0
+        self._looks: dict[str, int] = {}
 
     def declare(self, point: RecoveryPoint) -> None:
         if point.name in self._points:
@@ -123,15 +124,23 @@ class RecoveryPoints:
     # --- keeping to the bound
 
     def written(self) -> None:
-        """A write listener of the store. Cheap, but for one write in many."""
+        """A write listener of the store. Cheap, but for one write in many: nobody is looked at before enough has come
+        for him to be behind the bound.
+        """
         end = self._log_end()
         if self._looked_at <= end < self._look_at:
             return
+        if end < self._looked_at:
+            # The log was cut.
+            self._looks.clear()
         bound = self._bound()
-        self._looked_at, self._look_at = end, end + max(bound // LOOKS // _LOOKED_UP, 1)
-        for point in self:
-            if self.debt(point).cost > bound:
-                point.hurry()
+        for name, point in self._points.items():
+            if end >= self._looks.get(name, 0):
+                left = bound - self.debt(point).cost
+                self._looks[name] = end + max(left, bound // LOOKS) // point.unit.weight + 1
+                if left < 0:
+                    point.hurry()
+        self._looked_at, self._look_at = end, min(self._looks.values(), default=end + bound)
 
     # --- what the start did
 

@@ -34,7 +34,7 @@ from trimq.store.reading.pulls import MAX_PULL_BYTES, QueueReader, ReadResult, S
 from trimq.store.reading.replaying import replay
 
 # Entries that are looked at to know about how large all are.
-_SAMPLES: Final = 16
+_SAMPLES: Final = 8
 
 
 class ReadableStore:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from trimq.store.opening.recovery_points import RecoveryPoint, RecoveryPoints, Unit
+from trimq.store.opening.recovery_points import LOOKS, RecoveryPoint, RecoveryPoints, Unit
 
 BOUND = 6400
 
@@ -51,10 +52,10 @@ def test_who_is_further_behind_than_the_bound_is_told(log: Log, unit: Unit, most
     log.declare("a", unit)
     log.write_to(most)
     assert log.hurried == []
-    log.write_to(most + 200)
+    log.write_to(most + most // LOOKS + 1)
     assert log.hurried == ["a"]
     # Written down: nothing more to do.
-    log.positions["a"] = most + 200
+    log.positions["a"] = log.end
     log.write_to(2 * most)
     assert log.hurried == ["a"]
 
@@ -64,7 +65,7 @@ def test_not_each_write_is_a_look(log: Log) -> None:
     log.write_to(2 * BOUND)
     log.write_to(2 * BOUND + 1)
     assert log.hurried == ["a"]
-    log.write_to(2 * BOUND + 200)
+    log.write_to(2 * BOUND + BOUND // LOOKS + 1)
     assert log.hurried == ["a", "a"]
     # After a cut, whatever was looked at is no more.
     log.write_to(BOUND + 1)
@@ -133,3 +134,18 @@ def test_an_index_that_is_made_anew_is_named(bench: Any) -> None:
         search = store.plan_query("T", f"K{number}", 8, 0, 1 << 60)
         search.run()
         assert len(search.offsets) == 1
+
+
+def test_nobody_is_looked_at_before_he_can_be_behind_the_bound(log: Log) -> None:
+    """Looks may be costly, and most writes are of others."""
+    looks = []
+
+    def owed() -> int:
+        looks.append(log.end)
+        return 0
+
+    log.declare("a", Unit.QUEUES, owed=owed)
+    for end in range(0, 10 * BOUND, 100):
+        log.write_to(end)
+    assert len(looks) <= 4 * 10 + 1
+    assert all(after - before >= BOUND // 4 for before, after in pairwise(looks))
