@@ -189,10 +189,13 @@ class Wakeup:
         """There is something to look at."""
         self._waits.wake_all(*_SERVICE)
 
-    async def wait(self, seconds: float = inf, gather: float = 0) -> None:
-        """Until then, or until `seconds` have passed. `gather`: seconds to wait for what comes with the first."""
+    async def wait(self, seconds: float = inf, gather: float = 0) -> bool:
+        """Until then, or until `seconds` have passed; whether there was a `give`. `gather`: seconds to wait for what
+        comes with the first.
+        """
         await trio.lowlevel.checkpoint()
-        waited = await self._waits.hold(Waiter(_SERVICE), seconds, self._seen)
-        if gather and waited is Waited.WOKEN:
+        is_given = await self._waits.hold(Waiter(_SERVICE), seconds, self._seen) is Waited.WOKEN
+        if gather and is_given:
             await trio.sleep(gather)
         self._seen = self._waits.version
+        return is_given

@@ -65,7 +65,7 @@ class Filler:
                 due = derived_at - checkpoint_at >= (
                     self._config.flush_consume_queue_thorough_interval / 1000
                 )
-                if due or written - checkpoint_end >= self._config.checkpoint_bytes:
+                if due or written - checkpoint_end >= self._config.recovery_bytes:
                     checkpoint_at, checkpoint_end = derived_at, written
                     plan = self._store.plan_checkpoint()
                     threading.Thread(target=plan.run, daemon=True).start()

@@ -347,9 +347,10 @@ class StoreConfig:
         at_least=0,
         live=True,
     )
-    checkpoint_bytes: int = _own(
-        64 * 1024 * 1024,
-        "A checkpoint is written after this many bytes of commit log, whatever the time.",
+    recovery_bytes: int = _own(
+        16 * 1024 * 1024,
+        "Bytes of the commit log that a start after a kill reads again at most: what would need more is written at"
+        " once, whatever the intervals are. Records that timers, pops and elastic topics read count four times.",
         live=True,
     )
     hot_bytes: int = _own(

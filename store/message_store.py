@@ -25,7 +25,9 @@ from trimq.store.errors import StoreError, StoreNotWritable
 from trimq.store.log.page_guard import PageGuard
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Appended, AppendedBatch, Message
+from trimq.store.opening.derived_points import DerivedPoints
 from trimq.store.opening.opening import Opening
+from trimq.store.opening.recovery_points import RecoveryPoints
 from trimq.store.opening.report import RecoveryReport
 from trimq.store.opening.truncation import Truncation
 from trimq.store.queues.files.writing import Writing
@@ -76,6 +78,13 @@ class MessageStore(ReadableStore):
         self._behind = WriteBehind(
             self._log, self._queues, self._index, self._open_files.unsynced, checkpoint_file
         )
+        self.recovery_points = RecoveryPoints(
+            lambda: self._log.written, lambda: config.recovery_bytes
+        )
+        self.derived_points = DerivedPoints(
+            self.recovery_points, self._log, self._index, self._behind, self._dispatch
+        )
+        self._dispatch.add_write_listener(self.recovery_points.written)
         self._opening = Opening(
             self._directory,
             self._log,
@@ -84,9 +93,16 @@ class MessageStore(ReadableStore):
             self._behind,
             self._tags,
             has_light,
+            self.derived_points,
         )
         self._truncation = Truncation(
-            self._log, self._queues, self._index, self._behind, self._tags, has_light
+            self._log,
+            self._queues,
+            self._index,
+            self._behind,
+            self._tags,
+            has_light,
+            self.derived_points,
         )
         self._cut_listeners: list[Callable[[int], object]] = []
         # A failed write with messages whose stager does not know yet.

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import trio
 
+from trimq.base.waits import Wakeup
 from trimq.broker.compaction.queue_offsets import Numbering
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.table import Topics
@@ -32,6 +33,7 @@ from trimq.store.disk.files import store_error
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.log.held_read import HeldRead
 from trimq.store.message_store import MessageStore
+from trimq.store.opening.recovery_points import RecoveryPoint, Unit
 from trimq.store.queues.reading.pull import ReadResult, ReadStatus
 
 log = logging.getLogger("trimq.compaction")
@@ -85,6 +87,15 @@ class Compaction:
         self._opened: dict[Place, Opened] = {}
         self._opening = trio.Lock()
         self._names: set[str] = set()
+        self._pause = Wakeup()
+        self.recovery_point = RecoveryPoint(
+            "compaction",
+            "messages of compacted topics that are in no file of theirs",
+            Unit.LATER,
+            self._needed_from,
+            self._owed,
+            self._pause.give,
+        )
         # Rewritten files since the start, for /metrics.
         self.rewritten = 0
         topics.add_listener(self._changed)
@@ -117,6 +128,28 @@ class Compaction:
         """What was copied survives a power loss. Blocks."""
         for opened in self._opened.values():
             opened.queue.sync()
+
+    # --- where a start would begin
+
+    def _needed_from(self) -> int:
+        store = self._store
+        entries = [store.queue_entry(*place, first) for place, first in self._uncopied()]
+        found = (entry.physical_offset for entry in entries if entry is not None)
+        return min(found, default=store.max_physical_offset)
+
+    def _owed(self) -> int:
+        return sum(self._store.size_from(*place, first) for place, first in self._uncopied())
+
+    def _uncopied(self) -> Iterator[tuple[Place, int]]:
+        """Queues that have messages to be copied, and the first of these."""
+        store = self._store
+        for topic in self._names:
+            for queue_id in store.queues(topic):
+                opened = self._opened.get((topic, queue_id))
+                fed = 0 if opened is None else opened.queue.fed
+                first = max(fed, store.first_in_log(topic, queue_id))
+                if first < store.max_offset(topic, queue_id):
+                    yield (topic, queue_id), first
 
     def _changed(self, topic: TopicConfig) -> None:
         if is_compacted(topic.attributes):
@@ -224,7 +257,7 @@ class Compaction:
         """Copy what comes, so that it is there when its commit-log file goes. Until cancelled."""
         synced = trio.current_time()
         while True:
-            await trio.sleep(_LOOK_SECONDS)
+            await self._pause.wait(_LOOK_SECONDS)
             is_due = trio.current_time() - synced >= _SYNC_SECONDS
             for topic in list(self._names):
                 for queue_id in self._store.queues(topic):

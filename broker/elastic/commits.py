@@ -12,29 +12,36 @@ Resets are records too: a broker that is killed goes on with what it has not tol
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.elastic.gated_groups import GatedGroups
+from trimq.broker.elastic.kept_records import NOWHERE
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.rebalance.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
+from trimq.broker.steps import Steps, at_once
 from trimq.codec.bodies.elastic import ElasticDeletion, ElasticRecord, GroupReset
 from trimq.codec.bodies.locks import MessageQueue
 
 log = logging.getLogger("trimq.elastic")
+
+# So long the queues are remembered, over a start, of which only counts what was handed out since they were moved.
+_FRESH_MILLIS: Final = 600_000
 
 Where = tuple[str, str]
 """Group and topic."""
 
 
 class _Resets:
-    """What is known of a group's resets in a topic. `position`: of the last record."""
+    """What is known of a group's resets in a topic. `position`: of the last record; `taken`: when, in milliseconds."""
 
-    __slots__ = ("moved", "pending", "position", "settling")
+    __slots__ = ("moved", "pending", "position", "settling", "taken")
 
     def __init__(self) -> None:
         self.position = -1
+        self.taken = 0
         # Queue -> where the record lies that moved it, and its offset. Of these queues only what was handed out
         # since counts.
         self.moved: dict[int, tuple[int, int]] = {}
@@ -104,9 +111,24 @@ class ElasticCommits:
 
     def keep(self, end: int) -> None:
         """The log before this offset is about to be deleted: what is still to be told is appended anew. StoreError."""
+        at_once(self.keep_in_steps(end))
+
+    def keep_in_steps(self, end: int) -> Steps[None]:
         for (group, topic), resets in list(self._resets.items()):
             if resets.position < end and (resets.pending or resets.settling):
                 self._record(group, topic, {}, resets.pending, resets.settling, again=True)
+                yield
+
+    def needs(self) -> int:
+        """Where in the log the oldest record lies that is to be heard of: what nobody has taken, and for some minutes
+        what was moved, for consumers that have fetched before, and for the offsets' file.
+        """
+        waiting = [one.position for one in self._resets.values() if one.pending or one.settling]
+        fresh = self._clock.steady_millis() - _FRESH_MILLIS
+        moved = [
+            at for one in self._resets.values() if one.taken > fresh for at, _ in one.moved.values()
+        ]
+        return min([*waiting, *moved], default=NOWHERE)
 
     # --- as the guard
 
@@ -278,6 +300,7 @@ class ElasticCommits:
         if isinstance(record, GroupReset):
             resets = self._resets.setdefault((record.group, record.topic), _Resets())
             resets.position = position
+            resets.taken = self._clock.steady_millis()
             resets.moved |= {queue: (position, to) for queue, to in record.moved.items()}
             resets.pending = dict(record.pending)
             resets.settling = set(record.settling)

@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
+from trimq.broker.elastic.kept_records import NOWHERE
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.model import Change, TopicMap
 from trimq.broker.elastic.newcomers import Newcomers, Queues
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
+from trimq.broker.steps import Steps, at_once
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
     ElasticDeletion,
@@ -279,12 +281,21 @@ class GatedGroups:
 
     def keep(self, end: int) -> None:
         """The log before this offset is about to be deleted: what lies there is appended anew. StoreError."""
+        at_once(self.keep_in_steps(end))
+
+    def keep_in_steps(self, end: int) -> Steps[None]:
         for topic, groups in list(self._gated.items()):
             for group, gated in list(groups.items()):
-                if gated.position < end:
+                if gated.position < end and self._find(group, topic) is gated:
                     versions = sorted(gated.recorded)
                     record = GroupPasses(topic=topic, group=group, versions=versions)
                     self._records.append(record, again=True)
+                    yield
+
+    def needs(self) -> int:
+        """Where in the log the oldest record lies that says what is so."""
+        gated = (one.position for groups in self._gated.values() for one in groups.values())
+        return min(gated, default=NOWHERE)
 
     # --- listening
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from trimq.base.clock import Clock
+from trimq.broker.elastic.kept_records import ElasticRecords
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
@@ -55,6 +56,8 @@ class ElasticLog:
         self._topics = topics
         self._clock = clock
         self._host = identity.packed_store_host
+        # Which of them are read at a start; without it, all.
+        self.kept: ElasticRecords | None = None
         self._takers: list[Taker] = []
         self._forgetters: list[Callable[[], None]] = []
         # What is being appended, as bytes and as it was given.
@@ -112,6 +115,8 @@ class ElasticLog:
     def written(self, record: Dispatched, message: Message) -> None:
         """The effect of one that is in the log. What cannot be read changes nothing, and is logged."""
         own = self._appending
+        if self.kept is not None:
+            self.kept.written(record)
         try:
             is_own = own is not None and own[0] == message.body
             found = own[1] if own and is_own else decode_record(message.body)
@@ -126,11 +131,19 @@ class ElasticLog:
             take(found, record.physical_offset)
 
     def replay(self) -> None:
-        """Everything once more. Blocks: before anything is served."""
-        self._store.replay(ELASTIC_MAP_TOPIC, _QUEUE, 0, self.written)
+        """Everything that is needed once more. Blocks: before anything is served."""
+        if self.kept is None:
+            self._replay(0)
+        else:
+            self.kept.read(self._replay)
+
+    def _replay(self, begin: int) -> None:
+        self._store.replay(ELASTIC_MAP_TOPIC, _QUEUE, begin, self.written)
 
     def recover(self, _: int) -> None:
         """The log was cut: what is left of it counts. Blocks."""
         for forget in self._forgetters:
             forget()
+        if self.kept is not None:
+            self.kept.cut()
         self.replay()

@@ -10,10 +10,12 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Final, Protocol
 
+from trimq.broker.elastic.kept_records import NOWHERE
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap
 from trimq.broker.elastic.partition_routing import OldLists, PartitionRouting
 from trimq.broker.elastic.state_records import record_of, state_of
+from trimq.broker.steps import Steps, at_once
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.names import is_system_topic, validate_topic
 from trimq.broker.topics.queue_choice import existing_queue
@@ -277,10 +279,18 @@ class ElasticMaps:
 
     def keep(self, end: int) -> None:
         """The log before this offset is about to be deleted: states that lie there are appended anew. StoreError."""
-        for topic, position in list(self._positions.items()):
-            if position < end:
+        at_once(self.keep_in_steps(end))
+
+    def keep_in_steps(self, end: int) -> Steps[None]:
+        for topic in list(self._positions):
+            if self._positions.get(topic, end) < end:
                 state = self._still_needed(topic, self._states[topic])
                 self._records.append(record_of(topic, state), again=True)
+                yield
+
+    def needs(self) -> int:
+        """Where in the log the oldest record lies that says what is so."""
+        return min(self._positions.values(), default=NOWHERE)
 
     # --- inside
 

@@ -119,31 +119,28 @@ async def _flush(store: MessageStore, gate: Gate) -> None:
 async def write_derived(store: MessageStore, config: StoreConfig) -> None:
     """Consume queues are written behind, a few at a time, then a checkpoint vouches for them.
 
-    After a crash the log is scanned from there: so it is written after some time or some bytes. Thousands of queues
-    that get a message now and then are written for a checkpoint only: each costs a call however little it has, and a
-    page on the disk. Where a checkpoint takes seconds, the next one waits longer.
+    After a crash the log is scanned from there: so it is written after some time, or when that would be too much.
+    Thousands of queues that get a message now and then are written for a checkpoint only: each costs a call however
+    little it has, and a page on the disk. Where a checkpoint takes seconds, the next one waits longer.
     """
     interval = config.flush_consume_queue_thorough_interval / 1000
     due_at = trio.current_time() + interval
-    done_at = -1
+    pause = Wakeup()
+    store.derived_points.hurry_by(pause.give)
     while True:
-        await trio.sleep(config.flush_interval_consume_queue / 1000)
+        is_late = await pause.wait(config.flush_interval_consume_queue / 1000)
         begun_at = trio.current_time()
         try:
-            is_due = (
-                begun_at >= due_at or store.max_physical_offset - done_at >= config.checkpoint_bytes
-            )
+            is_due = is_late or begun_at >= due_at
             if not is_due and store.many_queues_wait:
                 continue
             await _write_queues(store)
-            written = store.max_physical_offset
-            if is_due or written - done_at >= config.checkpoint_bytes:
+            if is_due:
                 due_at = trio.current_time() + interval
                 await trio.to_thread.run_sync(store.plan_checkpoint().run)
-                done_at = written
                 ended_at = trio.current_time()
-                pause = min((ended_at - begun_at) * _PAUSE, _LONGEST_PAUSE)
-                due_at = max(due_at, ended_at + pause)
+                rest = min((ended_at - begun_at) * _PAUSE, _LONGEST_PAUSE)
+                due_at = max(due_at, ended_at + rest)
         except StoreError as error:
             log.error("writing consume queues failed, trying again: reason=%s", error)
 

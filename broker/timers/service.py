@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from time import perf_counter
 
 import trio
 
 from trimq.base.clock import Clock
+from trimq.base.waits import Wakeup
 from trimq.broker.timers.copy_writer import CopyWriter, Puts
 from trimq.broker.timers.delivery import Delivery, in_batches
 from trimq.broker.timers.enqueue import TimerEnqueue
@@ -15,13 +17,14 @@ from trimq.broker.timers.expired_messages import ExpiredMessages
 from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.timers.queue_positions import queue_offset_of
 from trimq.codec.bodies.timers import TimerMetricsSerializeWrapper
-from trimq.codec.entries.timer import MAGIC_DELETE, parse_timer_checkpoint
+from trimq.codec.entries.timer import MAGIC_DELETE, RECORD_SIZE, parse_timer_checkpoint
 from trimq.codec.names import TIMER_TOPIC
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import REAL_TOPIC
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
+from trimq.store.opening.recovery_points import RecoveryPoint, Unit
 from trimq.store.timers.chain import Due
 from trimq.store.timers.timer_store import TimerStore
 
@@ -50,6 +53,16 @@ class WheelTimers:
         self._fed = 0
         self._sample = 0, 0
         self.look_at = self._expired.look_at
+        self._pause = Wakeup()
+        # Whether a start would have to read too much again.
+        self._is_late = False
+        self.recovery_point = RecoveryPoint(
+            "timer wheel",
+            "what was put on the wheel or delivered since its last checkpoint",
+            Unit.LOG,
+            self._needed_from,
+            hurry=self._hurry,
+        )
 
     def follow(self) -> None:
         """Before `load`, on a slave: messages go on the wheel, and its master delivers them."""
@@ -83,8 +96,22 @@ class WheelTimers:
         self.copy_writer.out.forget_all()
         self._open()
 
+    def _needed_from(self) -> int:
+        """Where copies may lie that the checkpoint does not know, and messages that are not in its slots."""
+        store, files = self._store, self._files
+        if not files.is_used:
+            return store.max_physical_offset
+        return max(files.flushed_from, store.min_physical_offset)
+
+    def _hurry(self) -> None:
+        """Not while a slot is being delivered that began there: nothing would become of it."""
+        files = self._files
+        if files.delivered_from(self._store.max_physical_offset) > files.flushed_from:
+            self._pause.give()
+
     def _open(self) -> None:
         store, files = self._store, self._files
+        began = perf_counter()
         now = self.clock.millis()
         window = self._enqueue.window
         end = store.max_physical_offset
@@ -95,8 +122,11 @@ class WheelTimers:
         if found is None:
             return
         self._tail = found.tail
-        if not self._files.follows:
-            self._find_what_is_out(now)
+        size = len(found.tail) * RECORD_SIZE
+        position = self._needed_from()
+        if not self._files.follows and self._find_what_is_out(now):
+            size = end - position
+        self.recovery_point.has_read(position, size, perf_counter() - began)
         log.info(
             "timer wheel opened: waiting=%d unread=%d read_time=%d queue_offset=%d already_out=%d "
             "cut_bytes=%d repaired_slots=%d",
@@ -109,15 +139,16 @@ class WheelTimers:
             found.rebuilt,
         )
 
-    def _find_what_is_out(self, now: int) -> None:
-        """Only if anything was due since the checkpoint."""
+    def _find_what_is_out(self, now: int) -> bool:
+        """Only if anything was due since the checkpoint: whether that was so."""
         files, store = self._files, self._store
         if not self._enqueue.unread and not self._has_due(now):
-            return
+            return False
         out = self.copy_writer.out
         first = out.find(store, files.file.delivered_from, files.read_time, now)
         if len(out):
             files.hold(first)
+        return True
 
     def _has_due(self, now: int) -> bool:
         time = self._files.read_time
@@ -154,7 +185,7 @@ class WheelTimers:
     async def keep_flushed(self) -> None:
         """Until cancelled: the files follow."""
         while True:
-            await trio.sleep(self._config.timer_flush_interval_ms / 1000)
+            self._is_late = await self._pause.wait(self._config.timer_flush_interval_ms / 1000)
             self._measure()
             try:
                 await self._flush()
@@ -163,7 +194,8 @@ class WheelTimers:
 
     async def _flush(self) -> None:
         files = self._files
-        plan = files.plan_flush(self._store.max_physical_offset, self.clock.millis())
+        end, now = self._store.max_physical_offset, self.clock.millis()
+        plan = files.plan_flush(end, now, thorough=self._is_late)
         if plan is None:
             return
         done = False

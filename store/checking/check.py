@@ -19,6 +19,7 @@ from trimq.store.checking.forecast import Forecast
 from trimq.store.checking.index import IndexChecks
 from trimq.store.checking.log import LogWalk, list_log, misfit, sound_record_at, without_unused
 from trimq.store.checking.queues import QueueChecks, has_entry
+from trimq.store.checking.rereads import Rereading, Rereads
 from trimq.store.checking.state import State, StoreState
 from trimq.store.checking.tables import Tables
 from trimq.store.disk.directory import StoreDirectory
@@ -54,6 +55,7 @@ class CheckReport:
     tables: int
     findings: Findings
     forecast: Forecast
+    rereads: list[Rereading]
 
     @property
     def sound(self) -> bool:
@@ -104,6 +106,7 @@ class StoreCheck:
         start = self._start(forecast)
         walk = LogWalk(self._files, start, self._state, self._findings)
         walk.recovery_start = max(start, forecast.start)
+        rereads = Rereads(self._root, self._tables, start, forecast.start)
         tags = TagCodes(DELAY_LEVELS)
         with ExitStack() as stack:
             queues = QueueChecks(self._root, walk, self._state, tags, self._findings)
@@ -113,7 +116,7 @@ class StoreCheck:
             stack.callback(batches.close)
             index = IndexChecks(self._root, walk, self._state, self._findings, self._quick)
             stack.callback(index.close)
-            self._go_through(walk, queues, batches, index, forecast)
+            self._go_through(walk, queues, batches, index, forecast, rereads)
             queues.finish(self._deleted(queues), self._quick)
             batches.finish()
             index.finish()
@@ -140,6 +143,7 @@ class StoreCheck:
                 self._tables.count,
                 self._findings,
                 forecast,
+                rereads.found(log_start, forecast.end),
             )
 
     def _go_through(
@@ -149,6 +153,7 @@ class StoreCheck:
         batches: BatchChecks,
         index: IndexChecks,
         forecast: Forecast,
+        rereads: Rereads,
     ) -> None:
         total = self._bytes(walk)
         for record in walk:
@@ -157,6 +162,7 @@ class StoreCheck:
                 self._progress(record.physical_offset - walk.start, total)
             self._last_timestamp = record.store_timestamp
             forecast.record(record, walk)
+            rereads.record(record)
             index.record(record)
             if not has_entry(record):
                 continue

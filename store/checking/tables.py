@@ -38,7 +38,10 @@ class Tables:
         self.count = sum(is_table(path.name) for path in files)
         # A broker writes one of them; the other is from before light queues were switched on or off.
         offsets = self._table(max(OFFSETS, key=self._written))
-        self._offsets = _member(offsets, "offsetTable")
+        self.offsets = _member(offsets, "offsetTable")
+        noted = offsets.get("trimqLogEnd")
+        self.noted_log_end = noted if isinstance(noted, int) else -1
+        """Where the log ended when the offsets were written; -1 if nothing says so."""
         self._light_offsets = _member(offsets, "lmqOffsetTable")
         self._delays = _member(self._table("delayOffset.json"), "offsetTable")
         topics = _member(self._table("topics.json"), "topicConfigTable")
@@ -46,6 +49,9 @@ class Tables:
         """Names of configured topics; None when there is no such table."""
         self.batch_topics = frozenset(
             name for name, topic in topics.items() if "BatchCQ" in _attributes(topic).values()
+        )
+        self.compacted_topics = frozenset(
+            name for name, topic in topics.items() if "COMPACTION" in _attributes(topic).values()
         )
 
     def _read(self, path: Path) -> Any:
@@ -85,7 +91,7 @@ class Tables:
             return -1.0
 
     def check_offsets(self, bounds: Bounds) -> None:
-        for name, queues in self._offsets.items():
+        for name, queues in self.offsets.items():
             topic, _, group = name.partition("@")
             if isinstance(queues, dict):
                 for queue_id, offset in queues.items():

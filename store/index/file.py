@@ -110,14 +110,14 @@ class IndexFile:
         with EntryReader(self.path, self._shape) as reader:
             slots.load(reader.fd)
             if mend:
-                slots.lead_back(reader.fd, self.header.count, partial(previous_of, reader))
+                slots.lead_back(self.header.count, partial(previous_of, reader))
 
     def check_slots(self) -> None:
         """CodecError: one points to no entry."""
         assert self._slots is not None
-        low, high = self._slots.range()
-        if low < 0 or high >= self.header.count:
-            raise CodecError(f"a hash slot points to entry {low if low < 0 else high}")
+        entry = self._slots.outside(self.header.count)
+        if entry is not None:
+            raise CodecError(f"a hash slot points to entry {entry}")
 
     def put(self, hashes: list[int], owners: list[Dispatched], start: int) -> int:
         """Accept keys from `start` on, while there is room; returns where it stopped."""

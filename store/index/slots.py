@@ -35,6 +35,8 @@ from trimq.store.native.slots import PAGE_SLOTS, SHIFT, big_endian, seconds_from
 PAGES_AT_ONCE: Final = 256
 # Slots settled in one step: 1 to 2 ms.
 SETTLED_AT_ONCE: Final = 4000
+# Slots looked at in one call.
+_LOOKED_AT: Final = 256 * 1024
 
 
 class SlotTable:
@@ -127,23 +129,29 @@ class SlotTable:
             data = os.pread(fd, (end - first) * SLOT_SIZE, HEADER_SIZE + first * SLOT_SIZE)
             self.values[first:end] = big_endian(data)
 
-    def range(self) -> tuple[int, int]:
-        """The least and the greatest entry that slots point to."""
-        return min(self.values), max(self.values)
+    def outside(self, limit: int) -> int | None:
+        """An entry that a slot points to, and that is below 0, or `limit` or behind it; None: there is no such slot."""
+        for slot in self._outside(limit):
+            return self.values[slot]
+        return None
 
-    def lead_back(self, fd: int, limit: int, previous_of: Callable[[int], int]) -> None:
-        """Make every slot of the file forget the entries from `limit` on; it gets the newest earlier one."""
-        for first, end in self._used(fd):
-            values = self.values[first:end]
-            if max(values) < limit:
+    def lead_back(self, limit: int, previous_of: Callable[[int], int]) -> None:
+        """Make every slot forget the entries from `limit` on; it gets the newest earlier one."""
+        for slot in self._outside(limit):
+            older = self.values[slot]
+            if older < limit:
+                # Damage, which nothing leads back from.
                 continue
-            for slot, number in enumerate(values, first):
-                if number >= limit:
-                    older = previous_of(number)
-                    while older >= limit:
-                        older = previous_of(older)
-                    self.values[slot] = older
-                    self._changed[(slot + SHIFT) // PAGE_SLOTS] = 1
+            while older >= limit:
+                older = previous_of(older)
+            self.values[slot] = older
+            self._changed[(slot + SHIFT) // PAGE_SLOTS] = 1
+
+    def _outside(self, limit: int) -> Iterator[int]:
+        for first in range(0, self.count, _LOOKED_AT):
+            found = native.slots_outside(self.values[first : first + _LOOKED_AT], limit)
+            for slot in found:
+                yield first + slot
 
     def _used(self, fd: int) -> Iterator[tuple[int, int]]:
         """Runs of slots that the file holds, 1 MiB at most."""

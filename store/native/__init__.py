@@ -8,7 +8,7 @@ try:
     from trimq.store.native._extents import Limits, take_entries
     from trimq.store.native._pages import append_views, guard, join
     from trimq.store.native._picks import Verdicts, pick_entries
-    from trimq.store.native._slots import copy_slots, enter_keys
+    from trimq.store.native._slots import copy_slots, enter_keys, slots_outside
     from trimq.store.native._writes import remove_folders, write_pieces
 
     IN_C = True
@@ -16,7 +16,7 @@ except ImportError:
     from trimq.store.native.extents import Limits, take_entries
     from trimq.store.native.pages import append_views, guard, join
     from trimq.store.native.picks import Verdicts, pick_entries
-    from trimq.store.native.slots import copy_slots, enter_keys
+    from trimq.store.native.slots import copy_slots, enter_keys, slots_outside
     from trimq.store.native.writes import remove_folders, write_pieces
 
     IN_C = False
@@ -32,6 +32,7 @@ __all__ = [
     "join",
     "pick_entries",
     "remove_folders",
+    "slots_outside",
     "take_entries",
     "write_pieces",
 ]

@@ -171,9 +171,34 @@ static PyObject *copy_slots(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(slots_outside_doc,
+    "slots_outside(slots, limit)\n\nThe slots, in order, that point below 0, or to `limit` or behind it.");
+
+static PyObject *slots_outside(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Py_buffer slots;
+    int limit;
+    if (!PyArg_ParseTuple(args, "w*i:slots_outside", &slots, &limit))
+        return NULL;
+    PyObject *found = PyList_New(0);
+    const int32_t *values = slots.buf;
+    Py_ssize_t count = slots.len / 4;
+    for (Py_ssize_t slot = 0; found != NULL && slot < count; slot++) {
+        if (values[slot] >= 0 && values[slot] < limit)
+            continue;
+        PyObject *number = PyLong_FromSsize_t(slot);
+        if (number == NULL || PyList_Append(found, number) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    PyBuffer_Release(&slots);
+    return found;
+}
+
 static PyMethodDef methods[] = {
     {"enter_keys", enter_keys, METH_VARARGS, enter_keys_doc},
     {"copy_slots", copy_slots, METH_VARARGS, copy_slots_doc},
+    {"slots_outside", slots_outside, METH_VARARGS, slots_outside_doc},
     {NULL, NULL, 0, NULL},
 };
 

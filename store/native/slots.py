@@ -72,6 +72,13 @@ def copy_slots(slots: memoryview, runs: list[tuple[int, int]], target: mmap, /) 
         at += len(data)
 
 
+def slots_outside(slots: memoryview, limit: int, /) -> list[int]:
+    """The slots, in order, that point below 0, or to `limit` or behind it."""
+    if not len(slots) or (max(slots) < limit and min(slots) >= 0):
+        return []
+    return [slot for slot, number in enumerate(slots) if not 0 <= number < limit]
+
+
 def big_endian(data: bytes | memoryview) -> "array[int]":
     """Slots as numbers from the file's bytes, or the other way round."""
     values = array("i")

@@ -38,6 +38,8 @@ from trimq.store.queues.plain.time_search import store_timestamp
 
 # Entries are written to the files when there are more bytes of them than this.
 LARGEST_TAIL: Final = 4 * 1024 * 1024
+# Records between two looks at how many that are.
+LOOK_EVERY: Final = 256
 BEHIND: Final = "it lies behind a damaged one"
 
 
@@ -67,6 +69,7 @@ class IndexRecovery:
         self._known = -1
         self._known_keys = 0
         self._before_change: Callable[[], None] = nothing
+        self._added = 0
 
     def load(self, clean: bool) -> None:
         """Load the files; after a crash only what the checkpoint vouches for."""
@@ -97,12 +100,17 @@ class IndexRecovery:
         """Whether messages in front of the scanned ones have to be entered again."""
         return bool(self._discarded or self._damaged)
 
-    def begin(self, start: int, tags: TagCodes, before_change: Callable[[], None]) -> None:
-        """The commit log will be scanned from there; a file to be rebuilt may begin earlier."""
+    def position(self, start: int) -> int:
+        """Where the log has to be scanned for it; from `start` on it will be. A file to be rebuilt begins earlier."""
+        return min(max(self._known, self._log.min_offset), start) if self._rebuilds else start
+
+    def begin(
+        self, first: int, start: int, tags: TagCodes, before_change: Callable[[], None]
+    ) -> None:
+        """Scan the commit log from the one to the other; from `start` on it will be."""
         self._before_change = before_change
-        if not self._rebuilds:
+        if first >= start:
             return
-        first = max(self._known, self._log.min_offset)
         for record in LogScanner(self._log, first, start, tags):
             if record.physical_offset >= start:
                 break
@@ -114,7 +122,8 @@ class IndexRecovery:
             return
         skip = self._known_keys if record.physical_offset == self._known else 0
         self._index.add(record, skip)
-        if self._index.unwritten_bytes > LARGEST_TAIL:
+        self._added += 1
+        if self._added % LOOK_EVERY == 0 and self._index.unwritten_bytes > LARGEST_TAIL:
             self._before_change()
             self._write()
 
@@ -180,7 +189,7 @@ class IndexRecovery:
                 if (clean or self._speaks_of_more_than(files)) and not any_used(path):
                     raise CodecError("its header is empty")
                 file = IndexFile.found(str(path), self._index.shape)
-                check_header(file, self._index.shape)
+                check_header(file, self._index.shape, self._speaks_of_more_than(files))
             except (CodecError, OSError) as error:
                 if not is_damage(error):
                     raise
@@ -281,10 +290,13 @@ def refuse_another_shape(directory: Path, lengths: dict[str, int], shape: Shape)
         )
 
 
-def check_header(file: IndexFile, shape: Shape) -> None:
-    """CodecError unless it says of the first entry and the last one what they say themselves."""
+def check_header(file: IndexFile, shape: Shape, has_entries: bool) -> None:
+    """CodecError unless it says of the first entry and the last one what they say themselves. `has_entries`: of it
+    something is known to be there."""
     header = file.header
     if header.count <= FIRST_ENTRY:
+        if has_entries:
+            raise CodecError("its header says that it has no entries")
         return
     with EntryReader(file.path, shape) as reader:
         first, last = reader.entry(FIRST_ENTRY), reader.entry(header.count - 1)

@@ -12,6 +12,7 @@ from trimq.store.disk.directory import StoreDirectory
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.tags import TagCodes
+from trimq.store.opening.derived_points import DerivedPoints
 from trimq.store.opening.index_recovery import IndexRecovery
 from trimq.store.opening.recovery import Recovery
 from trimq.store.opening.report import RecoveryReport
@@ -30,9 +31,11 @@ class Opening:
         behind: WriteBehind,
         tags: TagCodes,
         has_light: bool,
+        points: DerivedPoints,
     ) -> None:
         """`has_light`: see Recovery."""
         self._directory = directory
+        self._points = points
         self._log = log
         self._queues = queues
         self._index = index
@@ -52,7 +55,9 @@ class Opening:
         self._log.load(None if clean else checkpoint.queue_physical_offset)
         vouch = partial(raise_index_timestamp, self._directory.checkpoint_file)
         index = IndexRecovery(self._index, self._log, checkpoint, vouch)
-        recovery = Recovery(self._log, self._queues, index, checkpoint, self._tags, self._has_light)
+        recovery = Recovery(
+            self._log, self._queues, index, checkpoint, self._tags, self._points, self._has_light
+        )
         report = recovery.run(clean, queue_types, self.begin)
         # Recovery may have changed it.
         self._behind.load_checkpoint()

@@ -26,6 +26,7 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
+from trimq.store.opening.derived_points import DerivedPoints
 from trimq.store.opening.index_recovery import IndexRecovery
 from trimq.store.opening.report import RecoveryReport
 from trimq.store.queues.files.bounds import Believed
@@ -48,6 +49,7 @@ class Recovery:
         index: IndexRecovery,
         checkpoint: Checkpoint,
         tags: TagCodes,
+        points: DerivedPoints,
         has_light: bool = False,
     ) -> None:
         """`has_light`: records are entered into the light queues that they name, old ones and new ones.
@@ -55,6 +57,7 @@ class Recovery:
         Otherwise only into those that exist: they have to be as they were when they are wanted again.
         """
         self._has_light = has_light
+        self._points = points
         self._log = log
         self._queues = queues
         self._index = index
@@ -99,7 +102,7 @@ class Recovery:
         after = self._believed()
         report.start = max(after, log.min_offset)
         self._before_change = partial(begin, after < 0 < self._durable)
-        self._index.begin(report.start, self._tags, self._before_change)
+        self._points.begin(report.start, self._index, self._tags, self._before_change)
         self._believe(report, after, files_end)
         self._scan(report, after, files_end, begin)
         report.cut = report.end <= self._durable
@@ -113,6 +116,7 @@ class Recovery:
         self._catch_up(report)
         self._tell_passed_over()
         report.confirmed = min(max(self._confirmed, log.min_offset), report.end)
+        self._points.end(report.start, report.end)
         return report
 
     def _tell_passed_over(self) -> None:

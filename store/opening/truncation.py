@@ -20,6 +20,7 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
+from trimq.store.opening.derived_points import DerivedPoints
 from trimq.store.opening.index_recovery import IndexRecovery
 from trimq.store.opening.recovery import Recovery
 from trimq.store.opening.report import RecoveryReport
@@ -39,8 +40,10 @@ class Truncation:
         behind: WriteBehind,
         tags: TagCodes,
         has_light: bool,
+        points: DerivedPoints,
     ) -> None:
         """`has_light`: see Recovery."""
+        self._points = points
         self._log = log
         self._queues = queues
         self._index = index
@@ -85,7 +88,9 @@ class Truncation:
         self._index.forget_all()
         vouch = partial(raise_index_timestamp, self._behind.file)
         index = IndexRecovery(self._index, self._log, checkpoint, vouch)
-        recovery = Recovery(self._log, self._queues, index, checkpoint, self._tags, self._has_light)
+        recovery = Recovery(
+            self._log, self._queues, index, checkpoint, self._tags, self._points, self._has_light
+        )
         return recovery.run(False, kinds, begin)
 
 

@@ -8,6 +8,7 @@ and `files` keep the others for a worker thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.frames.frame import FRAME_LIMIT
@@ -31,6 +32,9 @@ from trimq.store.queues.reading.pull import PullLimits
 from trimq.store.reading.loading import Buffer, join_now, load_now, view_now
 from trimq.store.reading.pulls import MAX_PULL_BYTES, QueueReader, ReadResult, Scan
 from trimq.store.reading.replaying import replay
+
+# Entries that are looked at to know about how large all are.
+_SAMPLES: Final = 8
 
 
 class ReadableStore:
@@ -220,6 +224,14 @@ class ReadableStore:
         if entry is not None:
             entry.tags_code = queue.tags_code(entry.tags_code)
         return entry
+
+    def size_from(self, topic: str, queue_id: int, queue_offset: int) -> int:
+        """About how many bytes of records the queue has from there on: some of them stand for all."""
+        queue = self._queues.find(topic, queue_id)
+        first, end = max(queue_offset, queue.min_offset), queue.max_offset
+        entries = map(queue.entry, range(first, end, max((end - first) // _SAMPLES, 1)))
+        sizes = [entry.size for entry in entries if entry is not None]
+        return (end - first) * sum(sizes) // len(sizes) if sizes else 0
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp: int, upper: bool = False) -> int:
         return self._queues.find(topic, queue_id).offset_by_time(timestamp, upper, self._log)

@@ -44,10 +44,8 @@ from trimq.store.timers.wheel import SLOTS, TimerWheel
 MOST_UNWRITTEN: Final = 4 * 1024 * 1024
 # So much is kept until a flush writes it, or somebody reads it.
 _WRITTEN_AT: Final = 256 * 1024
-# An idle wheel's progress is written down this rarely: empty slots are passed quickly. But a start may have
-# to read the commit log from there on.
+# An idle wheel's progress is written down this rarely: empty slots are passed quickly.
 _IDLE_MILLIS: Final = 60_000
-_IDLE_BYTES: Final = 64 * 1024 * 1024
 
 
 class Entered(Enum):
@@ -83,7 +81,8 @@ class TimerStore:
         self._taking = -1
         self._taken_from = -1
         self._flushed = TimerState()
-        self._flushed_from = 0
+        # What came before this offset of the commit log is in the checkpoint.
+        self.flushed_from = 0
         # From where on copies lie that stand for messages which are still to be taken out.
         self._held_from = -1
         self._planned_from = 0
@@ -122,6 +121,7 @@ class TimerStore:
     ) -> Recovered | None:
         self.file.load()
         self._flushed = self.file.state
+        self.flushed_from = self.file.delivered_from or 0
         is_new = not self.wheel.exists() and not os.path.lexists(self.log.directory)
         never = is_new and self.file.state.log_position <= 0
         if never and self.file.state.queue_offset >= queue_end:
@@ -356,27 +356,26 @@ class TimerStore:
         Only one at a time: run it, then call `flushed` or `not_flushed`.
         """
         moved = self.queue_offset != self._flushed.queue_offset or self.wheel.has_changes
-        is_old = (
-            self.read_time - self._flushed.read_time >= _IDLE_MILLIS
-            or log_end - self._flushed_from >= _IDLE_BYTES
-        )
+        is_old = self.read_time - self._flushed.read_time >= _IDLE_MILLIS
         if not moved and not (self.is_used and (thorough or is_old)):
             return None
         self.log.write()
         position = self._put_off.first(self.log.end, self.queue_offset)
         state = self.state(now)._replace(log_position=position)
-        delivered_from = min(
-            one for one in (self._held_from, self._taken_from, log_end) if one >= 0
-        )
+        delivered_from = self.delivered_from(log_end)
         # Where a master's copies lie is not known here.
         noted = None if self.follows else delivered_from
         self._planned_from = delivered_from
         return TimerFlush(self.wheel, self.log, self.file, state, noted)
 
+    def delivered_from(self, log_end: int) -> int:
+        """From where on copies may lie for what is still on the wheel, as a flush would say now."""
+        return min(one for one in (self._held_from, self._taken_from, log_end) if one >= 0)
+
     def flushed(self, flush: TimerFlush) -> None:
         self.wheel.written()
         self._flushed = flush.state
-        self._flushed_from = self._planned_from
+        self.flushed_from = self._planned_from
 
     def not_flushed(self, flush: TimerFlush) -> None:
         """The next one takes it along."""

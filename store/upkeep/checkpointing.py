@@ -41,6 +41,8 @@ class Checkpointing:
         self.files, self.directories = unsynced
         self.done = False
         """Unless it is, the next checkpoint has to sync these files and directories too."""
+        self.offset = checkpoint.queue_physical_offset
+        """The record that it vouches for."""
         self._lock = threading.Lock()
         self._is_revoked = False
         self._log = log

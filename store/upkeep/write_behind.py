@@ -25,6 +25,20 @@ QUEUES_PER_STEP: Final = 16
 QUEUES_AT_ONCE: Final = 256
 
 
+class Vouched:
+    """The records behind which a start would look at the log: for the consume queues, and for the index."""
+
+    __slots__ = ("index", "queues")
+
+    def __init__(self) -> None:
+        self.queues = 0
+        self.index = 0
+
+    def lower(self, offset: int) -> None:
+        self.queues = min(self.queues, offset)
+        self.index = min(self.index, offset)
+
+
 class WriteBehind:
     def __init__(
         self,
@@ -47,6 +61,15 @@ class WriteBehind:
         # Whether there is something to do before a round.
         self._is_preparing = False
         self._checkpointing: Checkpointing | None = None
+        self._vouched = Vouched()
+
+    @property
+    def vouched(self) -> Vouched:
+        """As the file on the disk says; recovery changes it when it finds it to be wrong."""
+        last = self._checkpointing
+        if last is not None and last.done:
+            self._vouched.queues = self._vouched.index = last.offset
+        return self._vouched
 
     def load_checkpoint(self) -> Checkpoint:
         self.checkpoint = load_checkpoint(self.file)
@@ -56,6 +79,7 @@ class WriteBehind:
         """What it vouches for is gone, or will be rewritten and is not on the disk yet."""
         self.checkpoint = Checkpoint(master_flushed_offset=self.checkpoint.master_flushed_offset)
         save_checkpoint(self.file, self.checkpoint)
+        self.vouched.lower(0)
 
     def restart(self) -> None:
         """Before the log is cut: what is planned vouches for nothing any more. Blocks while that is written."""
@@ -82,6 +106,7 @@ class WriteBehind:
             checkpoint.queue_timestamp = min(checkpoint.queue_timestamp, timestamp)
             checkpoint.record_timestamp = min(checkpoint.record_timestamp, timestamp)
             save_checkpoint(self.file, checkpoint)
+        self.vouched.lower(offset)
 
     def take(self, dispatch: Dispatch) -> Writing:
         """What to write next, in any thread; then `settle` it."""

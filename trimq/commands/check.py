@@ -124,6 +124,9 @@ def report_json(report: "CheckReport", seconds: float) -> str:
             "queues": forecast.queues,
             "refusal": forecast.refusal or None,
         },
+        "rereads": [
+            {"who": one.who, "position": one.position, "bytes": one.size} for one in report.rereads
+        ],
         "seconds": round(seconds, 3),
         "megabytes_per_second": round(_speed(report, seconds), 1),
     }
@@ -152,7 +155,7 @@ def report_text(report: "CheckReport", seconds: float) -> str:
         lines += _text("PROBLEM", finding)
     for finding in report.findings.notes():
         lines += _text("note", finding)
-    lines += ["", forecast_text(report), ""]
+    lines += ["", forecast_text(report), rereads_text(report), ""]
     count = sum(finding.count for finding in report.findings.problems())
     lines.append("sound" if report.sound else f"not sound: {_counted(count, 'problem')}")
     return "\n".join(lines)
@@ -168,6 +171,20 @@ def _text(word: str, finding: "Finding") -> list[str]:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def rereads_text(report: "CheckReport") -> str:
+    """How much of the log the start would read once more, and because of whom: most first."""
+    # Queues and index are read in one pass.
+    needed = [one for one in report.rereads if one.size and one.who != "message index"]
+    if not needed:
+        return "read again: nothing"
+    by = ", ".join(f"{one.who} {_size(one.size)} from {one.position} on" for one in needed)
+    return f"read again: {_size(sum(one.size for one in needed))}, because of {by}"
+
+
+def _size(count: int) -> str:
+    return f"{count} B" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
 
 
 def forecast_text(report: "CheckReport") -> str:

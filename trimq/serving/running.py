@@ -24,6 +24,7 @@ from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
+from trimq.store.opening.recovery_points import RecoveryPoints
 from trimq.store.opening.report import RecoveryReport
 from trimq.wiring.broker import Broker, build_broker
 from trimq.wiring.context import Context
@@ -81,6 +82,7 @@ async def open_broker(
                 refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
             )
             broker = build_broker(Context(plan, identity, store, clock), name_servers)
+            _say_what_was_read(store.recovery_points)
             try:
                 async with _serving(plan, broker, sockets, process) as metrics_addr:
                     yield RunningBroker(
@@ -102,6 +104,22 @@ def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
     # For those who look at the metrics before the first round of cleaning.
     store.cleaning.look_first()
     return report
+
+
+def _say_what_was_read(points: RecoveryPoints) -> None:
+    """How much of the log this start has read once more, and who needed most of it."""
+    rereads = points.rereads
+    if not rereads:
+        # There is no log yet.
+        return
+    name, most = rereads[0]
+    log.info(
+        "read again %.1f MiB in %.0f ms from position %d because of %s",
+        sum(reread.size for _, reread in rereads) / (1 << 20),
+        sum(reread.seconds for _, reread in rereads) * 1000,
+        most.position,
+        name,
+    )
 
 
 def _identity(plan: ServerPlan, sockets: BrokerSockets) -> BrokerIdentity:

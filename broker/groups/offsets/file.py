@@ -12,7 +12,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Protocol
 
 import trio
 
@@ -20,9 +20,15 @@ from trimq.base.waits import Wakeup
 from trimq.broker.tables.file import TableFile
 from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
 
-# How much longer than the file says the log may be while nothing else changes: a start goes through its timers and
-# checkpoints, four microseconds each.
-_LONGEST_REPLAY: Final = 4 * 1024 * 1024
+
+class FileListener(Protocol):
+    """Wants to know what the file on the disk has."""
+
+    def noting(self) -> None:
+        """It is being encoded: what it has of later changes, nobody knows."""
+
+    def noted(self) -> None:
+        """That one is on the disk now."""
 
 
 class OffsetFile:
@@ -39,12 +45,20 @@ class OffsetFile:
             self._older = self._file
             self._file = TableFile(directory / "lmqConsumerOffset.json", self._pieces_now)
         self.has_changed = False
-        # Where the commit log ends: noted in the file, and what the loaded one says.
+        # Where the commit log ends: noted in the file, what the loaded one says, and the one on the disk.
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
-        self._last_noted = 0
+        self.written_log_end: int | None = None
+        self.was_slave = False
+        """The file is of a store that followed another broker's log, until now at least."""
+        self._being_noted: int | None = None
+        self._is_late = False
+        self._listeners: list[FileListener] = []
         self._turned = Wakeup()
         self._writing = trio.Lock()
+
+    def add_listener(self, listener: FileListener) -> None:
+        self._listeners.append(listener)
 
     def load(self) -> LmqConsumerOffsetSerializeWrapper | None:
         """What it says, if there is one. Blocks: before the loop runs."""
@@ -53,19 +67,28 @@ class OffsetFile:
             loaded = self._older.load_as(LmqConsumerOffsetSerializeWrapper)
             self.has_changed = loaded is not None
         if loaded is not None:
-            self.noted_log_end = loaded.trimq_log_end
-            self._last_noted = loaded.trimq_log_end or 0
+            self.noted_log_end = self._being_noted = loaded.trimq_log_end
         return loaded
 
     def begin(self) -> None:
         """After `load`: a file that is new, or RocketMQ's, says where the log ends from now on. What pops move until it
         is written the next time would be forgotten with a crash otherwise. Blocks: before the loop runs.
         """
-        if self.noted_log_end is None:
+        noted, log_end = self.noted_log_end, self.log_end
+        # A power loss may have taken the end of the log: what comes in its place is not known to the file.
+        if noted is None or (log_end is not None and noted > log_end()):
             self._file.begin()
+            self.written_log_end = self._being_noted if self._file.saved else None
+        else:
+            self.written_log_end = self.noted_log_end
 
     def turn(self) -> None:
         """What is in the file must not be taken for newer than this change: it is written soon."""
+        self._turned.give()
+
+    def hurry(self) -> None:
+        """A start would have to read too much again: the file is written soon, if only for where the log ends."""
+        self._is_late = True
         self._turned.give()
 
     async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
@@ -80,14 +103,18 @@ class OffsetFile:
         What was changed before the call is on the disk after it; a failure is logged, and the next call tries again.
         """
         async with self._writing:
-            if not self.has_changed and not self._is_old():
+            if not self.has_changed and not self._is_late:
                 return
-            self.has_changed, saved = False, False
+            self.has_changed, self._is_late, saved = False, False, False
             try:
                 await self._file.write_in_steps()
                 saved = self._file.saved
             finally:
-                if not saved:
+                if saved:
+                    self.written_log_end = self._being_noted
+                    for listener in self._listeners:
+                        listener.noted()
+                else:
                     self.has_changed = True
 
     def persist(self) -> None:
@@ -101,8 +128,7 @@ class OffsetFile:
         """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
         if self.log_end is None:
             return self._pieces(None)
-        self._last_noted = self.log_end()
-        return self._pieces(self._last_noted)
-
-    def _is_old(self) -> bool:
-        return self.log_end is not None and self.log_end() - self._last_noted >= _LONGEST_REPLAY
+        self._being_noted = self.log_end()
+        for listener in self._listeners:
+            listener.noting()
+        return self._pieces(self._being_noted)

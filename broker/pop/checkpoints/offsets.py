@@ -11,6 +11,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 import logging
 from collections.abc import Callable
+from time import perf_counter
 from typing import Final
 
 from trimq.broker.config import BrokerConfig
@@ -31,6 +32,7 @@ from trimq.codec.records.property_keys import REAL_TOPIC, TAGS, TIMER_OUT_MS, TI
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Dispatched, Message
+from trimq.store.opening.recovery_points import RecoveryPoint, Unit
 
 log = logging.getLogger("trimq.pop")
 
@@ -59,6 +61,22 @@ class PopOffsets:
         # The store's own, which is emptied and never replaced.
         self._claims = store.claims
         self._staged: dict[_Key, int] = {}
+        # Where in the queues of checkpoints the records begin that the offsets' file does not have, by the log's end
+        # that it names.
+        self._since = -1
+        self._firsts: dict[tuple[str, int], int] = {}
+        self._point: RecoveryPoint | None = None
+
+    def recovery_point(self, revive_topic: str) -> RecoveryPoint:
+        self._point = RecoveryPoint(
+            "consumer offsets",
+            "checkpoints of pops since their file was written move them once more",
+            Unit.QUEUES,
+            self._needed_from,
+            lambda: self._owed(revive_topic),
+            self._offsets.file.hurry,
+        )
+        return self._point
 
     def position(self, group: str, topic: str, queue_id: int, init_mode: int) -> int:
         """Where the group goes on; for one that begins, that is stored as its offset."""
@@ -127,9 +145,30 @@ class PopOffsets:
         if since is None:
             # No file, or RocketMQ wrote it.
             return 0
+        began, size = perf_counter(), self._owed(revive_topic)
         replayed = _Replayed(self._offsets, revive_topic, self._store, known)
         self._replay(revive_topic, since, replayed.take)
+        if self._point is not None:
+            self._point.has_read(since, size, perf_counter() - began)
         return replayed.moved
+
+    def _needed_from(self) -> int:
+        """Where the log ended when the file was written that is on the disk."""
+        since = self._offsets.file.written_log_end
+        return self._store.max_physical_offset if since is None else since
+
+    def _owed(self, revive_topic: str) -> int:
+        """About how many bytes of records there are to go through."""
+        since, store = self._needed_from(), self._store
+        if since != self._since:
+            self._since = since
+            self._firsts = {
+                where: self._first_at(*where, since) for where in self._queues(revive_topic)
+            }
+        return sum(
+            store.size_from(*where, self._firsts.get(where, 0))
+            for where in self._queues(revive_topic)
+        )
 
     def take_back(self, revive_topic: str, log_end: int) -> None:
         """Before the log is cut there: nobody will put back what was popped by the checkpoints that go, so it is
@@ -146,11 +185,14 @@ class PopOffsets:
         self._replay(revive_topic, since, take_back)
 
     def _replay(self, revive_topic: str, since: int, effect: Effect) -> None:
-        queues = [(TIMER_TOPIC, 0)]
-        queues += [(revive_topic, number) for number in self._store.queues(revive_topic)]
-        for topic, queue_id in queues:
+        for topic, queue_id in self._queues(revive_topic):
             begin = self._first_at(topic, queue_id, since)
             self._store.replay(topic, queue_id, begin, effect)
+
+    def _queues(self, revive_topic: str) -> list[tuple[str, int]]:
+        """Those that have checkpoints."""
+        revive = [(revive_topic, number) for number in self._store.queues(revive_topic)]
+        return [(TIMER_TOPIC, 0), *revive]
 
     def _first_at(self, topic: str, queue_id: int, position: int) -> int:
         """The queue's first message at this physical offset or behind it."""

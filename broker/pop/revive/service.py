@@ -41,6 +41,7 @@ from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.log_throttle import LogThrottle
 from trimq.store.errors import DiskFull, MessagesGone, StoreError, StoreNotWritable
 from trimq.store.message_store import MessageStore
+from trimq.store.opening.recovery_points import RecoveryPoint, Unit
 from trimq.store.reading.pulls import ReadStatus
 
 log = logging.getLogger("trimq.pop")
@@ -113,6 +114,59 @@ class Reviving:
         self._looked_until = 0
         self._throttle = LogThrottle()
         self.settled = 0
+        # The position of each queue that the offsets' file has, and that it will have.
+        self._written: dict[int, int] = {}
+        self._being_written: dict[int, int] = {}
+        self._is_late = False
+        offsets.file.add_listener(self)
+        self.recovery_point = RecoveryPoint(
+            "popped messages",
+            "checkpoints that are due are settled by them",
+            Unit.LATER,
+            self._needed_from,
+            self._owed,
+            self._hurry,
+        )
+
+    # --- where a start would begin
+
+    def load(self) -> None:
+        """After the offsets."""
+        self.noting()
+        self.noted()
+
+    def noting(self) -> None:
+        self._being_written = {number: self._position(number) for number in self._numbers()}
+
+    def noted(self) -> None:
+        self._written = self._being_written
+
+    def _position(self, queue_id: int) -> int:
+        """Up to there all is settled."""
+        return self._offsets.query(REVIVE_GROUP, self._topic, queue_id)
+
+    def _needed_from(self) -> int:
+        store = self._store
+        entries = (
+            store.queue_entry(self._topic, number, first) for number, first in self._firsts_needed()
+        )
+        found = (entry.physical_offset for entry in entries if entry is not None)
+        return min(found, default=store.max_physical_offset)
+
+    def _owed(self) -> int:
+        size_from, topic = self._store.size_from, self._topic
+        return sum(size_from(topic, number, first) for number, first in self._firsts_needed())
+
+    def _firsts_needed(self) -> Iterator[tuple[int, int]]:
+        for number in self._numbers():
+            written = self._written.get(number, -1) + 1
+            yield number, max(written, self._store.min_offset(self._topic, number))
+
+    def _hurry(self) -> None:
+        """What is settled counts at once, and goes to the file. What waits for its time is waited for."""
+        self._is_late = True
+        if any(self._position(one) > self._written.get(one, -1) for one in self._numbers()):
+            self._offsets.file.hurry()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -153,7 +207,7 @@ class Reviving:
                 log.warning("reviving is put off: queue=%d reason=%s", queue_id, error)
 
     def _begin(self, queue_id: int) -> _ReviveQueue:
-        done = self._offsets.query(REVIVE_GROUP, self._topic, queue_id)
+        done = self._position(queue_id)
         most = max(_MOST_OPEN // self._config.revive_queue_num, _LEAST_OPEN)
         queue = self._queues[queue_id] = _ReviveQueue(done + 1, most, self._name)
         return queue
@@ -271,16 +325,23 @@ class Reviving:
                     left.pop()
                     queue.settled(one)
                     self.settled += 1
+                    if self._is_late:
+                        self._is_late = False
+                        self._commit(queue_id, queue)
+                        self._offsets.file.hurry()
                 # Many may be due at once, and each may be of 32 messages.
                 await trio.lowlevel.checkpoint()
         finally:
             for one in left:
                 queue.leave(one)
             if self.settled > before:
-                position = queue.position
-                if position > self._offsets.query(REVIVE_GROUP, self._topic, queue_id):
-                    self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, position)
+                self._commit(queue_id, queue)
         return len(left) < _FAILURES
+
+    def _commit(self, queue_id: int, queue: _ReviveQueue) -> None:
+        position = queue.position
+        if position > self._position(queue_id):
+            self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, position)
 
     async def _is_settled(self, one: OpenCheckpoint, queue_id: int) -> bool:
         """Whether it is done with; otherwise it is tried again."""

@@ -91,10 +91,15 @@ async def test_a_checkpoint_that_takes_long_is_rarer(
 
 
 async def test_much_in_many_queues_is_not_waited_for(
-    store: MessageStore, memory_path: Path, autojump_clock: trio.testing.MockClock
+    memory_path: Path,
+    autojump_clock: trio.testing.MockClock,
 ) -> None:
     """What a start has to scan after a crash is bounded by bytes, too."""
-    config = StoreConfig(root=memory_path, checkpoint_bytes=100_000)
+    config = StoreConfig(
+        root=memory_path, mapped_file_size_consume_queue=20 * 20, recovery_bytes=100_000
+    )
+    store = MessageStore(config, lambda: 1_700_000_000_000)
+    store.open()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(write_derived, store, config)
         await trio.sleep(EVERY_SECOND)
@@ -103,3 +108,4 @@ async def test_much_in_many_queues_is_not_waited_for(
         await trio.sleep(1)
         assert written(memory_path) == MANY
         nursery.cancel_scope.cancel()
+    store.close()

@@ -39,6 +39,13 @@ def test_entries_of_keys(hashes, count, begin, seed):
     assert found[0] == found[1]
 
 
+@given(st.lists(st.integers(-3, 12), max_size=40), st.integers(-1, 14))
+def test_slots_that_point_to_no_entry(values, limit):
+    expected = [slot for slot, number in enumerate(values) if number < 0 or number >= limit]
+    for module in BOTH:
+        assert module.slots_outside(table(values)[0], limit) == expected
+
+
 @pytest.mark.parametrize("module", BOTH)
 @pytest.mark.parametrize(
     ("hashes", "offsets", "times", "error"),

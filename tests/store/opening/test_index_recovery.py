@@ -266,6 +266,7 @@ def test_a_file_that_nothing_vouches_for_is_rebuilt(bench, full):
 
 def test_a_crash_while_a_file_is_rebuilt(bench, monkeypatch):
     monkeypatch.setattr(index_recovery, "LARGEST_TAIL", 50)
+    monkeypatch.setattr(index_recovery, "LOOK_EVERY", 1)
     power = Power(monkeypatch)
     for ops in range(0, 60, 5):
         store = bench.open()

@@ -35,6 +35,7 @@ def test_a_sound_store(store):
     assert f"{store}: closed, full check" in done.stdout
     assert "20 records" in done.stdout
     assert "recovery: the next start would scan 1 record from" in done.stdout
+    assert "read again: 96 B, because of consume queues 96 B from 1824 on" in done.stdout
     assert done.stdout.splitlines()[-1] == "sound"
     assert done.stderr == ""
 
@@ -60,6 +61,7 @@ def test_problems_are_exit_code_1(store):
     assert not report["sound"]
     assert report["problems"][0]["kind"] == "missing entry"
     assert report["recovery"]["records"] == 1
+    assert report["rereads"][0] == {"who": "consume queues", "position": 1824, "bytes": 96}
     assert report["state"] == "closed"
 
 

@@ -70,7 +70,7 @@ ONLY_COMPARED: Final = {
     "timerCongestNumEachSlot": "compared with the messages of a slot",
     "maxOffsetMapSize": "a rewriting of a compacted log takes no more than it has keys",
     "deleteFileBatchMax": "one file goes at a time, and others have their turn",
-    "checkpointBytes": "compared with what was written",
+    "recoveryBytes": "compared with what was written",
     "hotBytes": "compared with what was written",
     "haTransferBatchSize": "no effect",
     "haMaxGapNotInSync": "compared with how far a slave is behind",

@@ -78,7 +78,9 @@ def _load(offsets: ConsumerOffsets, context: Context) -> None:
     if context.plan.is_slave:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
+        offsets.file.was_slave = True
     elif mark.exists():
+        offsets.file.was_slave = True
         queue_ends.clamp(offsets, context.store.max_offset)
         offsets.file.persist()
         mark.unlink()

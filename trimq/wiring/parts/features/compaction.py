@@ -15,7 +15,9 @@ def compaction_of(context: Context, topics: Topics) -> Compaction | None:
     config = context.plan.store
     if not config.enable_compaction:
         return None
-    return Compaction(config, context.store, topics, not context.plan.is_slave)
+    made = Compaction(config, context.store, topics, not context.plan.is_slave)
+    context.store.recovery_points.declare(made.recovery_point)
+    return made
 
 
 def part(compaction: Compaction | None) -> Part:

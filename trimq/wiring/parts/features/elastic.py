@@ -13,6 +13,7 @@ from trimq.broker.elastic.commits import ElasticCommits
 from trimq.broker.elastic.description import Descriptions
 from trimq.broker.elastic.gate_waits import Gates
 from trimq.broker.elastic.gated_groups import GatedGroups
+from trimq.broker.elastic.kept_records import ElasticRecords
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.model import Change
@@ -42,6 +43,7 @@ class Elastic:
     """What sends, pulls, locks and commits ask."""
 
     records: ElasticLog
+    kept: ElasticRecords
     maps: ElasticMaps
     groups: GatedGroups
     commits: ElasticCommits
@@ -57,6 +59,8 @@ def elastic_topics(
 ) -> Elastic:
     store = context.store
     records = ElasticLog(store, topics, context.identity, context.clock)
+    kept = records.kept = ElasticRecords(store, context.directory)
+    store.recovery_points.declare(kept.recovery_point)
     maps = ElasticMaps(records, topics, store)
     groups = GatedGroups(records, maps, topics, offsets, clients.consumers, store, context.clock)
     commits = ElasticCommits(
@@ -79,7 +83,7 @@ def elastic_topics(
             arrivals.wake(topic, donor)
 
     maps.add_listener(ask_donors)
-    return Elastic(records, maps, groups, commits, gates)
+    return Elastic(records, kept, maps, groups, commits, gates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,11 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
             "rates of elastic topics": loads.run,
             "elastic topics elsewhere": shared_topics.run,
         },
+        services={
+            "move on in the elastic map": partial(
+                elastic.kept.run, (maps, groups, elastic.commits)
+            ),
+        },
         slave_services={"follow resets of elastic topics": follow},
         load=partial(_load, elastic, context.plan.is_slave),
         recover=partial(_recover, elastic),
@@ -174,6 +183,8 @@ def _listen(store: MessageStore, elastic: Elastic, scaling: Scaling) -> None:
 
 
 def _load(elastic: Elastic, is_slave: bool) -> None:
+    elastic.kept.load()
+    elastic.kept.appends = lambda: not elastic.commits.follows
     elastic.records.replay()
     elastic.groups.show_all()
     if is_slave:

@@ -80,6 +80,8 @@ class _Pop:
 
     def load(self) -> None:
         self.orderly.load()
+        if self.reviving is not None:
+            self.reviving.load()
         self.popped.replay(
             self.notes.topic, lambda topic, group: topic in self.topics and group in self.groups
         )
@@ -189,10 +191,13 @@ def _put_together(
     reviving = None
     # What is acknowledged must not be put back because its note is on its way to the disk.
     store.enter_at_once(notes.topic)
+    points = store.recovery_points
+    points.declare(popped.recovery_point(notes.topic))
     if kept.timers is not None:
         reviving = Reviving(
             config, notes.topic, store, offsets, topics, groups, revive_retry, kept.timers
         )
+        points.declare(reviving.recovery_point)
     queues = config.revive_queue_num
     return _Pop(
         topics=topics,

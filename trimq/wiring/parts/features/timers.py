@@ -35,6 +35,7 @@ def part(
     ]
     if timers is None:
         return Part(name="timers", processors=processors)
+    context.store.recovery_points.declare(timers.recovery_point)
     if context.plan.is_slave:
         timers.follow()
     timers.deliver_by(TimerPuts(sends.rules, topics, context.store, maps))

@@ -61,6 +61,7 @@ def part(
     questions = CheckRequests(producers, context.identity)
     checking = Checking(config, of_store, pending, staging, rules, topics, questions, clock)
     positions = Positions(store, offsets, pending, metrics)
+    store.recovery_points.declare(positions.recovery_point)
     given_up = DiscardedHalves(store)
     resuming = Resuming(store, pending, rules, given_up)
     end: Processor[Any] = EndTransaction(

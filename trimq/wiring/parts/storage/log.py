@@ -47,3 +47,19 @@ def _samples(store: MessageStore) -> Iterator[Sample]:
     )
     begin = max(store.min_physical_offset, 0)
     yield Sample("trimq_commit_log_begin", "First byte not deleted.", "gauge", begin)
+    points = store.recovery_points
+    for debt in points.debts():
+        yield Sample(
+            "trimq_recovery_bytes",
+            "What a start after a kill would read again now, by who needs it.",
+            "gauge",
+            debt.size,
+            {"who": debt.point.name},
+        )
+    for name, doc, column in (
+        ("bytes", "What this start has read again, by who needed it.", "size"),
+        ("seconds", "How long that took.", "seconds"),
+    ):
+        for who, reread in points.rereads:
+            value = getattr(reread, column)
+            yield Sample(f"trimq_start_reread_{name}", doc, "gauge", value, {"who": who})
