@@ -115,7 +115,8 @@ class ElasticCommits:
 
     def keep_in_steps(self, end: int) -> Steps[None]:
         for (group, topic), resets in list(self._resets.items()):
-            if resets.position < end and (resets.pending or resets.settling):
+            is_known = self._resets.get((group, topic)) is resets
+            if is_known and resets.position < end and (resets.pending or resets.settling):
                 self._record(group, topic, {}, resets.pending, resets.settling, again=True)
                 yield
 
