@@ -8,6 +8,8 @@ Whoever waits is listed under its key until it is woken, its time is up or it is
 One woken *alone* stands for one thing that others want as well: if it is cancelled before it goes on, the next is.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from enum import Enum
@@ -189,13 +191,17 @@ class Wakeup:
         """There is something to look at."""
         self._waits.wake_all(*_SERVICE)
 
-    async def wait(self, seconds: float = inf, gather: float = 0) -> bool:
+    async def wait(
+        self, seconds: float = inf, gather: float = 0, hurry: Wakeup | None = None
+    ) -> bool:
         """Until then, or until `seconds` have passed; whether there was a `give`. `gather`: seconds to wait for what
-        comes with the first.
+        comes with the first, if nobody gives `hurry`.
         """
         await trio.lowlevel.checkpoint()
         is_given = await self._waits.hold(Waiter(_SERVICE), seconds, self._seen) is Waited.WOKEN
-        if gather and is_given:
+        if gather and is_given and hurry is None:
             await trio.sleep(gather)
+        elif gather and is_given and hurry is not None:
+            await hurry.wait(gather)
         self._seen = self._waits.version
         return is_given

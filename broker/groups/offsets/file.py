@@ -55,6 +55,7 @@ class OffsetFile:
         self._is_late = False
         self._listeners: list[FileListener] = []
         self._turned = Wakeup()
+        self._late = Wakeup()
         self._writing = trio.Lock()
 
     def add_listener(self, listener: FileListener) -> None:
@@ -87,14 +88,15 @@ class OffsetFile:
         self._turned.give()
 
     def hurry(self) -> None:
-        """A start would have to read too much again: the file is written soon, if only for where the log ends."""
+        """A start would have to read too much again: the file is written now, if only for where the log ends."""
         self._is_late = True
         self._turned.give()
+        self._late.give()
 
     async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
         """Until cancelled: the file follows every so often, and soon after a turn."""
         while True:
-            await self._turned.wait(seconds, soon)
+            await self._turned.wait(seconds, soon, self._late)
             await self.persist_in_steps()
 
     async def persist_in_steps(self) -> None:
