@@ -121,14 +121,18 @@ async def write_derived(store: MessageStore, config: StoreConfig) -> None:
 
     After a crash the log is scanned from there: so it is written after some time, or when that would be too much.
     Thousands of queues that get a message now and then are written for a checkpoint only: each costs a call however
-    little it has, and a page on the disk. Where a checkpoint takes seconds, the next one waits longer.
+    little it has, and a page on the disk. Where a checkpoint takes seconds, the next one waits longer; one that is late
+    waits as long as the last one took, or the disk would be busy with nothing else.
     """
     interval = config.flush_consume_queue_thorough_interval / 1000
     due_at = trio.current_time() + interval
+    not_before = due_at - interval
     pause = Wakeup()
     store.derived_points.hurry_by(pause.give)
     while True:
         is_late = await pause.wait(config.flush_interval_consume_queue / 1000)
+        if is_late:
+            await trio.sleep_until(not_before)
         begun_at = trio.current_time()
         try:
             is_due = is_late or begun_at >= due_at
@@ -141,6 +145,7 @@ async def write_derived(store: MessageStore, config: StoreConfig) -> None:
                 ended_at = trio.current_time()
                 rest = min((ended_at - begun_at) * _PAUSE, _LONGEST_PAUSE)
                 due_at = max(due_at, ended_at + rest)
+                not_before = 2 * ended_at - begun_at
         except StoreError as error:
             log.error("writing consume queues failed, trying again: reason=%s", error)
 

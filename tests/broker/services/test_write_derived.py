@@ -90,6 +90,30 @@ async def test_a_checkpoint_that_takes_long_is_rarer(
         nursery.cancel_scope.cancel()
 
 
+async def test_late_checkpoints_leave_the_disk_half_of_the_time(
+    store: MessageStore, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Somebody is behind the bound all the time, since so much comes."""
+    began = []
+
+    async def run(act: Any) -> None:
+        began.append(trio.current_time())
+        await trio.sleep(1)
+        act()
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run)
+    config = StoreConfig(root=store._config.root)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write_derived, store, config)
+        for _ in range(1000):
+            store.put(Message("T", 0, b"body"))
+            store.derived_points._of_queues.hurry()
+            await trio.sleep(0.1)
+        nursery.cancel_scope.cancel()
+    # Each writes queues, then a checkpoint: a second each.
+    assert 20 <= len(began) // 2 <= 30
+
+
 async def test_much_in_many_queues_is_not_waited_for(
     memory_path: Path,
     autojump_clock: trio.testing.MockClock,
