@@ -96,24 +96,22 @@ async def test_a_message_that_lands_before_the_pull_is_held_is_not_missed(
 
 
 async def test_a_reset_that_comes_before_the_pull_is_held_is_not_missed(
-    connected: Connected, autojump_clock: Any
+    connected: Connected, autojump_clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It comes in the same receive: nobody waits yet who could be woken."""
     connected.consuming.put()
-    offsets = connected.broker.offsets
-    commit = offsets.commit
+    end = connected.broker.store.read
 
-    def reset(*args: Any) -> Any:
-        offsets.assign_reset("CG", "T", 0, 0)
-        return commit(*args)
+    def read(*args: Any) -> Any:
+        monkeypatch.setattr(connected.broker.store, "read", end)
+        found = end(*args)
+        connected.broker.offsets.assign_reset("CG", "T", 0, 0)
+        return found
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(offsets, "commit", reset)
-        began = trio.current_time()
-        held = connected.pull(sysFlag=SUBSCRIPTION | SUSPEND, queueOffset=1)
-        await connected.send(held, connected.update(0))
-        answers = {one.opaque: one for one in [await connected.answer(), await connected.answer()]}
-    assert answers[PULL].code == ResponseCode.PULL_OFFSET_MOVED
+    monkeypatch.setattr(connected.broker.store, "read", read)
+    began = trio.current_time()
+    await connected.send(connected.pull(sysFlag=SUBSCRIPTION | SUSPEND, queueOffset=1))
+    assert (await connected.answer()).code == ResponseCode.PULL_OFFSET_MOVED
     assert trio.current_time() == began
 
 
