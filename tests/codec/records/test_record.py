@@ -23,10 +23,21 @@ from trimq.codec.records.record import (
 )
 
 # Beside the topic. A compiled class has no __slots__ to go by.
-ENCODED = (
-    "queue_id flag queue_offset physical_offset sys_flag born_timestamp born_host store_timestamp store_host"
-    " reconsume_times prepared_transaction_offset body properties"
-).split()
+ENCODED = [
+    "queue_id",
+    "flag",
+    "queue_offset",
+    "physical_offset",
+    "sys_flag",
+    "born_timestamp",
+    "born_host",
+    "store_timestamp",
+    "store_host",
+    "reconsume_times",
+    "prepared_transaction_offset",
+    "body",
+    "properties",
+]
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TOPIC = st.text("abc%_ü", max_size=20) | st.text("T", min_size=120, max_size=255)
