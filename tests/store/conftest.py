@@ -12,7 +12,9 @@ from trimq.codec.records.record import Record, parse_record
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
+from trimq.store.native import writes
 from trimq.store.opening.report import RecoveryReport
+from trimq.store.queues.files import removal, writing
 
 
 class Clock:
@@ -98,6 +100,17 @@ class Bench:
     @classmethod
     def bodies(cls, store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[bytes]:
         return [record.body for record in cls.records(store, topic, queue_id)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _seen_calls() -> Iterator[None]:
+    """Queues' files are written and removed by Python: tests replace its calls, and C makes its own. That both do the
+    same is shown in tests/store/native.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "write_pieces", writes.write_pieces)
+        patch.setattr(removal, "remove_folders", writes.remove_folders)
+        yield
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import pytest
 
 from trimq.store.errors import DiskFull
-from trimq.store.native import writes
 from trimq.store.upkeep.write_behind import QUEUES_AT_ONCE
 
 QUEUES = 20
@@ -106,7 +105,6 @@ def test_a_full_disk_loses_nothing(bench, monkeypatch):
             raise OSError(errno.ENOSPC, "full")
         real(fd, size)
 
-    monkeypatch.setattr("trimq.store.queues.files.writing.write_pieces", writes.write_pieces)
     monkeypatch.setattr(os, "ftruncate", fail)
     with pytest.raises(DiskFull):
         writing.run()
