@@ -2,6 +2,7 @@
 
 import pytest
 
+from trimq.broker.pop.revive import retry
 from trimq.replication import slaves
 from trimq.store.log import commit_log
 from trimq.store.timers import wheel
@@ -19,4 +20,9 @@ needs_plain_timers = pytest.mark.skipif(
 needs_plain_slaves = pytest.mark.skipif(
     not slaves.__file__.endswith(".py"),
     reason="replaces a method of the table of slaves, which is compiled here (make unit plays it)",
+)
+
+needs_plain_revive = pytest.mark.skipif(
+    not retry.__file__.endswith(".py"),
+    reason="replaces a method of reviving, which is compiled here (make unit plays it)",
 )

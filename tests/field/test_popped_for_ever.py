@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import trio
 
+from tests.interpreted import needs_plain_revive
 from tests.processors.conftest import Broker
 from tests.processors.pop.conftest import PopClient
 from tests.processors.pop.lives import SERVICES
@@ -56,6 +57,7 @@ async def running(
     made.broker.store.abandon()
 
 
+@needs_plain_revive
 @pytest.mark.parametrize("failure", [StoreError("no"), RuntimeError("a bug")])
 async def test_a_read_that_fails_loses_no_message(
     autojump_clock: Any, running: Running, monkeypatch: pytest.MonkeyPatch, failure: Exception
