@@ -171,7 +171,10 @@ class Ordered(RuleBasedStateMachine):
             # A reset waits for whoever may hold a queue: after a kill nobody may have locked, and who gave up a queue
             # that has left the route before a reset can have held it for a lock's time after the broker's start.
             self.elastic.broker.clock.now += RENEW_MILLIS
-            group.lock()
+            # Members of all groups renew their locks while time passes: who did not would hold messages unknown to a
+            # reset.
+            for one in (group, *(other for other in self.groups if other is not group)):
+                one.lock()
             group.give_up_left()
             for queue in range(QUEUES):
                 group.drain(queue)
