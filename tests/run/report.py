@@ -48,7 +48,7 @@ class Tests:
 def tests_of(outcome: Outcome) -> Tests:
     found = Tests()
     for case in _cases(outcome.report):
-        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name', '')}"
+        name = _name(case.get("classname", ""), case.get("name", ""))
         found.times.append((float(case.get("time", "0")), name))
         skipped = case.find("skipped")
         failures = [said.text or "" for kind in ("failure", "error") for said in case.iter(kind)]
@@ -59,6 +59,14 @@ def tests_of(outcome: Outcome) -> Tests:
         else:
             found.passed += 1
     return found
+
+
+def _name(classname: str, name: str) -> str:
+    """As pytest is asked for it: junit's class name is the module's, and behind it that of a class, if there is one."""
+    parts = classname.split(".")
+    classes = [part for part in parts if part[:1].isupper()]
+    file = "/".join(parts[: len(parts) - len(classes)])
+    return "::".join([f"{file}.py", *classes, name])
 
 
 def _reason(skipped: ElementTree.Element) -> str:

@@ -42,3 +42,21 @@ def test_a_file_that_was_skipped_says_why(tmp_path: Path) -> None:
     assert (one.code, found.passed, found.failed) == (0, 1, 0)
     assert found.skipped == {"there is no 'tool' here": 1, "not today": 1}
     assert "       1  there is no 'tool' here" in report.text([one]).splitlines()
+
+
+FAILING = """
+from unittest import TestCase
+
+class TestMachine(TestCase):
+    def test_one(self):
+        assert False
+
+def test_other():
+    assert False
+"""
+
+
+def test_what_failed_can_be_asked_for_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(FAILING)
+    names = [*report.tests_of(outcome(tmp_path)).failures]
+    assert names == ["test_some.py::TestMachine::test_one", "test_some.py::test_other"]
