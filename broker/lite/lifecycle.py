@@ -116,9 +116,13 @@ class LiteLifecycle:
         removals: dict[str, Removal] = {}
         for queue in queues:
             if queue is not None:
-                removal = self._take_out(queue)
-                if removal is not None:
-                    removals[queue] = removal
+                try:
+                    removal = self._take_out(queue)
+                except StoreError as error:
+                    self._stays(queue, error, stay)
+                else:
+                    if removal is not None:
+                        removals[queue] = removal
                 yield from self._subscriptions.remove_queue(queue)
             if len(removals) == _REMOVED_TOGETHER:
                 stay |= yield from self._remove(removals)
@@ -127,7 +131,7 @@ class LiteLifecycle:
         return stay | (yield from self._remove(removals))
 
     def _take_out(self, queue: str) -> Removal | None:
-        """In one step what a message that comes next would find."""
+        """In one step what a message that comes next would find. StoreError: its files cannot be read."""
         log.info("lite topic deleted: queue=%s", queue)
         self._unknown.pop(queue, None)
         at_once(self._offsets.forget_topic(queue))
@@ -136,13 +140,16 @@ class LiteLifecycle:
 
     def _remove(self, removals: Mapping[str, Removal]) -> DiskSteps[set[str]]:
         """Their folders; those of which some are left."""
-        stay = set()
+        stay: set[str] = set()
         if removals:
             yield partial(run_all, list(removals.values()))
         for queue, removal in removals.items():
             try:
                 self._store.deletion.settle(queue, removal)
             except StoreError as error:
-                log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
-                stay.add(queue)
+                self._stays(queue, error, stay)
         return stay
+
+    def _stays(self, queue: str, error: StoreError, stay: set[str]) -> None:
+        log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
+        stay.add(queue)

@@ -137,6 +137,21 @@ def test_files_that_stay_end_nothing(parent: Parent) -> None:
     assert store.lite_queues("T") == ["%LMQ%$T$n7"]
 
 
+def test_a_damaged_lite_topic_ends_nothing(
+    make_broker: Callable[..., Broker], parent: Parent
+) -> None:
+    broker = parent.broker
+    broker.topics.close()
+    broker.store.close()
+    root = broker.store_config.root
+    [file] = (root / "consumequeue" / "%LMQ%$T$n7" / "0").iterdir()
+    file.write_bytes(bytes(file.stat().st_size + 20))
+    again = make_broker(enable_lmq=True, enable_multi_dispatch=True)
+    again.parts.load()
+    trio.run(in_steps, again.lite.life.delete_topic("T"))
+    assert again.store.lite_queues("T") == ["%LMQ%$T$n7"]
+
+
 def test_a_group_of_many_topics_is_deleted_in_steps(parent: Parent) -> None:
     header = DeleteSubscriptionGroupRequestHeader(group_name="G", clean_offset=True)
     processor = parent.broker.processor(DeleteSubscriptiongroup)

@@ -190,3 +190,19 @@ def test_what_could_not_be_removed_does_not_keep_a_store_from_closing(bench):
     assert store.queues("T") == [0]
     assert store.delete_topic("T")
     assert not folders(bench)
+
+
+def test_a_queue_that_has_left_is_made_anew_whatever_becomes_of_the_others(bench):
+    """The deletion of a topic of many queues ends in between: it can be repeated, and messages come until then."""
+    store = bench.open()
+    for queue_id in 2 * [*range(200)]:
+        store.put(bench.message(b"old", queue_id=queue_id))
+    while store.write_derived():
+        pass
+    steps = store.deletion.in_steps("T")
+    next(steps)
+    steps.close()
+    gone = next(one for one in range(200) if one not in store.queues("T"))
+    store.put(bench.message(b"new", queue_id=gone))
+    store.close()
+    assert [one.body for one in bench.records(bench.open(), queue_id=gone)] == [b"new"]
