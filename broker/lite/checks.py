@@ -6,6 +6,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.identity import BrokerIdentity
+from trimq.broker.pop.reading.checks import check_consumes
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm
@@ -75,10 +76,7 @@ class LiteChecks:
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
                 f"subscription group [{name}] not exist, {SEE_FAQ}",
             )
-        if not group.consume_enable:
-            raise RemotingError(
-                ResponseCode.NO_PERMISSION, f"subscription group no permission, {name}"
-            )
+        check_consumes(group, name)
         if group.attributes.get("lite.bind.topic") != topic:
             raise RemotingError(
                 ResponseCode.INVALID_PARAMETER, f"subscription bind topic not match, {name}"

@@ -105,10 +105,7 @@ class PopChecks:
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
                 f"subscription group [{name}] does not exist, {SEE_FAQ}",
             )
-        if not group.consume_enable:
-            raise RemotingError(
-                ResponseCode.NO_PERMISSION, f"subscription group no permission, {name}"
-            )
+        check_consumes(group, name)
         return group
 
     def wanted(self, group: str, topic: str, kind: str | None, text: str | None) -> Wanted:
@@ -185,6 +182,12 @@ def too_long(millis: int, config: StoreConfig) -> str | None:
     if millis <= most:
         return None
     return f"invisibleTime is {millis} ms, more than the timer wheel holds: {most} ms (timerMaxDelaySec)"
+
+
+def check_consumes(group: SubscriptionGroupConfig, name: str) -> None:
+    """RemotingError if it may not."""
+    if not group.consume_enable:
+        raise RemotingError(ResponseCode.NO_PERMISSION, f"subscription group no permission, {name}")
 
 
 def no_topic(name: str) -> RemotingError:
