@@ -85,8 +85,7 @@ class MessageStore(ReadableStore):
             self.recovery_points, self._log, self._index, self._behind, self._dispatch
         )
         self._dispatch.add_write_listener(self.recovery_points.written)
-        self._opening = Opening(
-            self._directory,
+        recovered = (
             self._log,
             self._queues,
             self._index,
@@ -95,15 +94,8 @@ class MessageStore(ReadableStore):
             has_light,
             self.derived_points,
         )
-        self._truncation = Truncation(
-            self._log,
-            self._queues,
-            self._index,
-            self._behind,
-            self._tags,
-            has_light,
-            self.derived_points,
-        )
+        self._opening = Opening(self._directory, *recovered)
+        self._truncation = Truncation(*recovered)
         self._cut_listeners: list[Callable[[int], object]] = []
         # A failed write with messages whose stager does not know yet.
         self._owed: StoreError | None = None

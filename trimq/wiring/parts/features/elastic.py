@@ -118,19 +118,6 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
     old_producers = OldProducers(maps, around.clients.producers)
     announced = partial(around.registration.settled, config.register_broker_timeout_mills / 1000)
 
-    async def lead() -> None:
-        """While this broker is a master, from the start on or when it was a slave."""
-        if elastic.commits.follows:
-            elastic.commits.restore()
-            maps.widen()
-        await scaling.run()
-
-    async def follow() -> None:
-        """While it is a slave; the same."""
-        if not elastic.commits.follows:
-            elastic.commits.follow()
-        await trio.sleep_forever()
-
     _listen(store, elastic, scaling)
     return Part(
         name="elastic",
@@ -142,7 +129,7 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
             ShowElasticTopic(maps, topics, descriptions, old_producers),
         ],
         master_services={
-            "change elastic topics": lead,
+            "change elastic topics": partial(_lead, elastic, scaling),
             "rates of elastic topics": loads.run,
             "elastic topics elsewhere": shared_topics.run,
         },
@@ -151,7 +138,7 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
                 elastic.kept.run, (maps, groups, elastic.commits)
             ),
         },
-        slave_services={"follow resets of elastic topics": follow},
+        slave_services={"follow resets of elastic topics": partial(_follow, elastic)},
         load=partial(_load, elastic, context.plan.is_slave),
         recover=partial(_recover, elastic),
         decides=(ELASTIC_MAP_TOPIC,),
@@ -160,6 +147,21 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
         samples=partial(_samples, elastic, shared_topics),
         waits={"gate": elastic.gates},
     )
+
+
+async def _lead(elastic: Elastic, scaling: Scaling) -> None:
+    """While this broker is a master, from the start on or when it was a slave."""
+    if elastic.commits.follows:
+        elastic.commits.restore()
+        elastic.maps.widen()
+    await scaling.run()
+
+
+async def _follow(elastic: Elastic) -> None:
+    """While it is a slave; the same."""
+    if not elastic.commits.follows:
+        elastic.commits.follow()
+    await trio.sleep_forever()
 
 
 def _listen(store: MessageStore, elastic: Elastic, scaling: Scaling) -> None:
