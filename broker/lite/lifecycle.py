@@ -116,13 +116,7 @@ class LiteLifecycle:
         removals: dict[str, Removal] = {}
         for queue in queues:
             if queue is not None:
-                try:
-                    removal = self._take_out(queue)
-                except StoreError as error:
-                    self._stays(queue, error, stay)
-                else:
-                    if removal is not None:
-                        removals[queue] = removal
+                self._take_out(queue, removals, stay)
                 yield from self._subscriptions.remove_queue(queue)
             if len(removals) == _REMOVED_TOGETHER:
                 stay |= yield from self._remove(removals)
@@ -130,13 +124,19 @@ class LiteLifecycle:
             yield None
         return stay | (yield from self._remove(removals))
 
-    def _take_out(self, queue: str) -> Removal | None:
-        """In one step what a message that comes next would find. StoreError: its files cannot be read."""
+    def _take_out(self, queue: str, removals: dict[str, Removal], stay: set[str]) -> None:
+        """In one step what a message that comes next would find: its folders are for `removals`, or stay."""
         log.info("lite topic deleted: queue=%s", queue)
         self._unknown.pop(queue, None)
         at_once(self._offsets.forget_topic(queue))
         at_once(self._batches.forget_topic(queue))
-        return self._store.deletion.take_out(queue)
+        try:
+            removal = self._store.deletion.take_out(queue)
+        except StoreError as error:
+            self._stays(queue, error, stay)
+            return
+        if removal is not None:
+            removals[queue] = removal
 
     def _remove(self, removals: Mapping[str, Removal]) -> DiskSteps[set[str]]:
         """Their folders; those of which some are left."""

@@ -310,19 +310,16 @@ class Queues:
             self.light.discard(topic)
         self.settle_removal(topic, self._leaving.begin(topic, removal))
 
-    def take_out_most(self, topic: str) -> Iterator[Removal | None]:
-        """The queues of a topic that is about to be deleted, some at a time, but for a few; None: a step."""
-        removal = Removal(f"queues of {topic}", [])
-        for queue_id in self.queue_ids(topic)[_FEW_QUEUES:]:
-            queues = self._topics.get(topic)
-            queue = None if queues is None else queues.pop(queue_id, None)
-            if queue is not None:
-                queue.leave(removal)
-            if len(removal.folders) >= _MOST_FOLDERS:
-                yield self._leaving.begin(topic, removal)
-                removal = Removal(f"queues of {topic}", [])
-            yield None
-        if removal.folders:
+    def take_out_most(self, topic: str) -> Iterator[Removal]:
+        """The queues of a topic that is about to be deleted, some at a time, but for a few."""
+        queue_ids = self.queue_ids(topic)[_FEW_QUEUES:]
+        for first in range(0, len(queue_ids), _MOST_FOLDERS):
+            queues = self._topics.get(topic, {})
+            removal = Removal(f"queues of {topic}", [])
+            for queue_id in queue_ids[first : first + _MOST_FOLDERS]:
+                queue = queues.pop(queue_id, None)
+                if queue is not None:
+                    queue.leave(removal)
             yield self._leaving.begin(topic, removal)
 
     def take_out(self, topic: str) -> Removal | None:

@@ -44,19 +44,16 @@ class QueueDeletion:
         """It has run. StoreError as with `at_once`."""
         self._queues.settle_removal(topic, removal)
 
-    def in_steps(self, topic: str) -> Generator[Callable[[], object] | None, None, bool]:
-        """The same for a topic that may have many queues: None, or what to do in a worker thread before the next step.
-        In the last step it has no queue.
+    def in_steps(self, topic: str) -> Generator[Callable[[], object], None, bool]:
+        """The same for a topic that may have many queues: what to do in a worker thread before the next step. In the
+        last step it has no queue.
         """
         self._begin(topic)
         had_queues = False
         for some in self._queues.take_out_most(topic):
-            if some is not None:
-                yield some.run
-                self._queues.settle_removal(topic, some)
-                had_queues = True
-            else:
-                yield None
+            had_queues = True
+            yield some.run
+            self._queues.settle_removal(topic, some)
         for _ in range(_ROUNDS):
             removal = self.take_out(topic)
             if removal is None:

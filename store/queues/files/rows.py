@@ -332,22 +332,28 @@ class QueueFiles:
     def delete(self) -> None:
         """Remove files and directory; they are then as new."""
         self.take_back()
+        self._close_files()
         removal = Removal(self._directory, [])
         removal.add(self._directory)
         removal.finish(self._open_files.unsynced)
-        self.leave(removal)
+        self._begin_anew()
 
     def leave(self, removal: Removal) -> None:
         """The same, but that what is on the disk is for `removal`."""
         if self._writing is not None:
-            for piece in self._taken or []:
-                piece.is_back = True
+            self._writing.drop(self._taken or [])
             removal.wait_for(self._writing)
             self._taken = self._writing = None
+        self._close_files()
+        removal.add(self._directory)
+        self._begin_anew()
+
+    def _close_files(self) -> None:
         if self.first >= 0:
             for base in range(self.first, self.written + 1, self.file_size):
                 self._open_files.forget(self.path(base))
-        removal.add(self._directory)
+
+    def _begin_anew(self) -> None:
         self.first = -1
         self.start_at(0)
 

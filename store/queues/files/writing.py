@@ -73,9 +73,13 @@ class Writing:
 
     def take_back(self, pieces: list[Piece]) -> None:
         """They are written, or will not be. Blocks while the thread is at the disk with them or their neighbours."""
+        self.drop(pieces)
+        self.wait()
+
+    def drop(self, pieces: list[Piece]) -> None:
+        """The same, but for those that a thread is at the disk with: `wait` for it before anything is done there."""
         for piece in pieces:
             piece.is_back = True
-        self.wait()
 
     def wait(self) -> None:
         """Until no thread is at the disk with pieces that are back by now."""
