@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,6 +20,7 @@ from trimq.codec.headers.base import Header
 from trimq.remoting.errors import RemotingConnectError, RemotingTimeout
 
 NOW = 1_700_000_000_000
+RECORDS = Path(__file__).parents[2] / "compat_tests/records/mqadmin/bodies.json"
 # As RocketMQ 5.5.1 answers, as far as it matters.
 RUNTIME = {
     "brokerActive": "true",
@@ -258,3 +261,23 @@ def test_everybody_who_is_listed() -> None:
 def test_a_name_server_without_brokers() -> None:
     (found,) = asked({("ns:1", CLUSTER): listing()}, addr=None, others=True)
     assert found.why == ["it lists no broker"]
+
+
+def recorded(part: str) -> list[RemotingCommand]:
+    """What the real server has answered to mqadmin, with this in it."""
+    bodies = json.loads(RECORDS.read_text("utf-8"))["outcomes"].values()
+    return [ok(body.encode()) for body in bodies if part in body]
+
+
+def test_a_real_server_as_it_was_recorded() -> None:
+    (cluster,), configs = recorded("brokerAddrTable"), recorded("brokerPermission=")
+    infos = recorded('"brokerActive"')
+    assert len(infos) >= 2
+    addr = "127.0.0.1:20911"
+    for info in infos:
+        answers = {("ns:1", CLUSTER): cluster} | broker(addr, info, configs[0])
+        found = asked(answers, addr=None, others=True)
+        assert found == [
+            ServerHealth("NameServer", "ns:1"),
+            ServerHealth("broker", addr, "broker-a", 0),
+        ]
