@@ -100,7 +100,8 @@ async def _fetched(address: str, path: str) -> tuple[str, str]:
             await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: broker\r\n\r\n".encode())
             data = b"".join([part async for part in stream])
     head, _, body = data.partition(b"\r\n\r\n")
-    return (head.split() or [b"", b""])[1].decode(), body.decode()
+    _, _, status = head.partition(b" ")
+    return status[:3].decode(), body.decode()
 
 
 def _merge(families: "dict[str, Metric]", broker: str, text: str) -> None:
