@@ -87,7 +87,7 @@ class Registration:
         with trio.move_on_at(self._waits_until):
             while self._links and not self.registered_with():
                 await self._parked.park()
-        return [f"{link.addr} ({link.trouble})" for link in self._links if not link.registered]
+        return self.missing
 
     async def settled(self, timeout: float) -> bool:  # noqa: ASYNC109
         """Wait until all reachable NameServers know all topics; False when that takes too long."""
@@ -106,6 +106,11 @@ class Registration:
     def registered_with(self) -> list[str]:
         """The NameServers that accepted the last registration."""
         return [link.addr for link in self._links if link.registered]
+
+    @property
+    def missing(self) -> list[str]:
+        """Each NameServer that has not accepted it, or is away, and what there is to say of that."""
+        return [f"{link.addr} ({link.trouble})" for link in self._links if not link.registered]
 
     @property
     def master_ha_address(self) -> str:

@@ -141,7 +141,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ("clients", "installs", "reports", "spark", "spark-away"),
     ),
     "mqadmin": Subject(
-        ("mqadmin",),
+        ("mqadmin", "trimq/commands/health.py"),
         # Documented commands, traces, static topics, and moves to TriMQ.
         ("clients", "clients-asking", "cluster", "mqadmin", "proxy", "replication"),
     ),

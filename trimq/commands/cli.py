@@ -1,4 +1,4 @@
-"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``, ``offsets``, ``spark``.
+"""The ``trimq`` command: ``server``, ``namesrv``, ``health``, ``inspect``, ``check``, ``offsets``, ``spark``.
 
 Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
@@ -7,23 +7,23 @@ clean shutdown, 1 when the server cannot run, 2 for wrong usage.
 import logging
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 import trimq
 from trimq import compiled
-from trimq.commands.check import check
-from trimq.commands.inspect import inspect
-from trimq.commands.offsets import offsets
 from trimq.commands.refusals import Misused, Refused
-from trimq.commands.spark import spark
 from trimq.logs import setup as logs
 from trimq.serving.ready_line import print_ready
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
+
+# Each in a file of its name.
+_OTHERS: Final = ("check", "health", "inspect", "offsets", "spark")
 
 SERVER_EXAMPLES = """
 \b
@@ -54,7 +54,23 @@ def _logging_options(command: F) -> F:
     )(command)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Loads the file of a command when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.commands, *_OTHERS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _OTHERS:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(f"trimq.commands.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(
     trimq.__version__, prog_name="TriMQ", message=f"%(prog)s %(version)s ({compiled.MODE})"
 )
@@ -64,6 +80,8 @@ def main() -> None:
     \b
     Start one of each in this folder and stop it with Ctrl-C:
       trimq server
+    Ask both whether they are well:
+      trimq health
     """
 
 
@@ -95,7 +113,7 @@ def main() -> None:
 @click.option(
     "--metrics",
     metavar="HOST:PORT",
-    help="Serve Prometheus /metrics at this address; a port alone means the loopback.",
+    help="Serve Prometheus /metrics, /healthz and /readyz at this address; a port alone means the loopback.",
 )
 @click.option(
     "--brokers",
@@ -164,12 +182,6 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
         return lambda: run_namesrv(chosen, print_ready)
 
     _run(start, log_level, log_format)
-
-
-main.add_command(inspect)
-main.add_command(check)
-main.add_command(offsets)
-main.add_command(spark)
 
 
 def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:

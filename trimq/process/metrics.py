@@ -1,4 +1,4 @@
-"""Prometheus ``/metrics`` on a port of its own, off by default.
+"""Prometheus ``/metrics`` on a port of its own, off by default, with ``/healthz`` and ``/readyz`` beside it.
 
 A small HTTP server on the Trio loop, where broker state may be touched. Strangers can do little
 with it: a request is limited in size and time, few are answered at once, and none delays the
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import trio
 
+from trimq.process.loop_turns import measured_turns
+from trimq.process.probes import Probe, Probes, wants_json
 from trimq.settings.endpoints import AddressError, Endpoint, listen
 
 if TYPE_CHECKING:
@@ -77,15 +79,19 @@ def _families(samples: list[Sample]) -> "list[Metric]":
 class _Page:
     registry: "CollectorRegistry"
     refresh: Refresh | None
+    probes: Probes
 
 
 @asynccontextmanager
 async def metrics_server(
-    endpoint: Endpoint, collector: "Collecting", refresh: Refresh | None = None
+    endpoint: Endpoint,
+    collector: "Collecting",
+    refresh: Refresh | None = None,
+    ready: Probe | None = None,
 ) -> AsyncIterator[Endpoint]:
     """Serve ``/metrics`` until the block ends; yields the address that is listened on.
 
-    `refresh` is awaited before each answer.
+    `refresh` is awaited before each answer. `ready` is what ``/readyz`` says.
     """
     # Loaded only when asked for: a start without metrics does not pay for it.
     from prometheus_client import CollectorRegistry
@@ -96,9 +102,10 @@ async def metrics_server(
         sock = listen(endpoint)
     except AddressError as error:
         raise AddressError(f"cannot serve metrics on {endpoint}: {error}") from error
-    with trio.socket.from_stdlib_socket(sock) as listening:
+    with trio.socket.from_stdlib_socket(sock) as listening, measured_turns() as turns:
+        page = _Page(registry, refresh, Probes(turns, ready))
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_accept, listening, _Page(registry, refresh))
+            nursery.start_soon(_accept, listening, page)
             yield Endpoint(endpoint.host, sock.getsockname()[1])
             nursery.cancel_scope.cancel()
 
@@ -134,8 +141,6 @@ async def _serve(sock: trio.socket.SocketType, page: "_Page", room: trio.Semapho
 
 async def _answer(stream: trio.SocketStream, page: "_Page") -> None:
     """One request on a connection; a client that takes too long gets nothing."""
-    from prometheus_client.exposition import choose_encoder
-
     head = b""
     with trio.move_on_after(REQUEST_SECONDS):
         while b"\r\n\r\n" not in head and b"\n\n" not in head:
@@ -147,22 +152,33 @@ async def _answer(stream: trio.SocketStream, page: "_Page") -> None:
     words = lines[0].split() if lines else []
     if len(words) < 2 or b"\n" not in head:
         return
-    status, kind, body = "200 OK", "text/plain", b""
-    if words[0] not in ("GET", "HEAD"):
-        status = "405 Method Not Allowed"
-    elif words[1].partition("?")[0] not in ("/metrics", "/"):
-        status = "404 Not Found"
-    else:
-        encode, kind = choose_encoder(_header(lines, "accept"))
-        if page.refresh is not None:
-            await page.refresh()
-        body = encode(page.registry)
+    status, kind, body = await _content(page, words[0], words[1], _header(lines, "accept"))
     answer = (
         f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
         "Connection: close\r\n\r\n"
     ).encode()
     with trio.move_on_after(ANSWER_SECONDS):
         await stream.send_all(answer if words[0] == "HEAD" else answer + body)
+
+
+async def _content(page: "_Page", method: str, target: str, accept: str) -> tuple[str, str, bytes]:
+    """The status, the content type and the body."""
+    from prometheus_client.exposition import choose_encoder
+
+    if method not in ("GET", "HEAD"):
+        return "405 Method Not Allowed", "text/plain", b""
+    path, _, query = target.partition("?")
+    if path in ("/metrics", "/"):
+        encode, kind = choose_encoder(accept)
+        if page.refresh is not None:
+            await page.refresh()
+        return "200 OK", kind, encode(page.registry)
+    verdict = await page.probes.verdict(path)
+    if verdict is None:
+        return "404 Not Found", "text/plain", b""
+    if wants_json(query, accept):
+        return verdict.status, "application/json", verdict.json().encode()
+    return verdict.status, "text/plain; charset=utf-8", verdict.text().encode()
 
 
 def _header(lines: list[str], wanted: str) -> str:

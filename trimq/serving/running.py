@@ -20,6 +20,7 @@ from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.server import Server
+from trimq.serving.readiness import Readiness
 from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen_broker
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
@@ -84,7 +85,10 @@ async def open_broker(
             broker = build_broker(Context(plan, identity, store, clock), name_servers)
             _say_what_was_read(store.recovery_points)
             try:
-                async with _serving(plan, broker, sockets, process) as metrics_addr:
+                ready = Readiness(
+                    identity, plan.broker.broker_role, store, broker.common.brokers.registration
+                )
+                async with _serving(plan, broker, sockets, process, ready) as metrics_addr:
                     yield RunningBroker(
                         identity.address, metrics_addr, sockets.port, broker.common.brokers.siblings
                     )
@@ -139,7 +143,11 @@ def _identity(plan: ServerPlan, sockets: BrokerSockets) -> BrokerIdentity:
 
 @asynccontextmanager
 async def _serving(
-    plan: ServerPlan, broker: Broker, sockets: BrokerSockets, process: ProcessState
+    plan: ServerPlan,
+    broker: Broker,
+    sockets: BrokerSockets,
+    process: ProcessState,
+    ready: Readiness,
 ) -> AsyncIterator[str | None]:
     """Services outside, listeners inside: the last replies may still need a flush."""
     metrics_addr: str | None = None
@@ -148,11 +156,10 @@ async def _serving(
         for name, service in broker.parts.services_of(plan.is_slave).items():
             services.start_soon(process.supervisor.keep, name, service)
         if plan.metrics is not None:
+            figures = SampleCollector(partial(_samples, broker, process))
             metrics_addr = str(
                 await stack.enter_async_context(
-                    metrics_server(
-                        plan.metrics, SampleCollector(partial(_samples, broker, process))
-                    )
+                    metrics_server(plan.metrics, figures, ready=ready.verdict)
                 )
             )
             log.info("metrics served: address=%s", metrics_addr)
@@ -170,7 +177,9 @@ async def _serving(
         services.start_soon(
             process.supervisor.keep, "look at all garbage", partial(look_when_due, garbage)
         )
+        ready.serves()
         yield metrics_addr
+        ready.stops()
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
             await broker.common.brokers.registration.leave()
         listeners.cancel_scope.cancel()

@@ -50,7 +50,7 @@ async def run_family(
             if page_at is not None:
                 page = FamilyPage(children)
                 address = await stack.enter_async_context(
-                    metrics_server(page_at, page, page.refresh)
+                    metrics_server(page_at, page, page.refresh, page.ready)
                 )
                 log.info("metrics served: address=%s", address)
             addresses = ",".join(child.address for child in children)

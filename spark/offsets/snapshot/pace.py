@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from trimq.admin.blocking import BlockingAdminClient, BlockingLink, result_of
+from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.connecting.addresses import name_server_list
+from trimq.admin.connecting.blocking_link import BlockingLink, result_of
 from trimq.admin.connecting.link import ask
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.codec.codes import AnyRequestCode
