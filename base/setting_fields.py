@@ -81,6 +81,9 @@ class Declaration:
     live: bool = False
     # Names a file, a directory, an address or a protection: nobody can set it over the network.
     guarded: bool = False
+    # What clients are told: a peer on the same host can have another one announced at once. What the server itself
+    # uses, as a port that it listens on, stays.
+    announced: bool = False
     # Never disclosed, and not logged.
     secret: bool = False
     # RocketMQ does not have it.

@@ -839,6 +839,19 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "`brokerIP1`, `listenPort` and `brokerName` are announced for a peer on the same host: the answer comes when"
+        " the NameServers have the new ones, and no longer the former ones. From elsewhere the first two are refused,"
+        " and a name counts from the next start on. The real broker takes any value of them from anybody, tells it with"
+        " its next registration (at once if `brokerPermission` is given), and takes back nothing.",
+        tests=(
+            "tests/trimq/serving/test_announced.py::test_the_commands_of_a_container_class",
+            "tests/trimq/serving/test_announced.py::test_from_elsewhere_it_is_refused",
+            "tests/trimq/serving/test_announced.py::test_what_cannot_be_announced_changes_nothing",
+            "tests/broker/cluster/test_announced_anew.py"
+            "::test_the_former_one_leaves_before_the_new_one_comes",
+        ),
+    ),
+    Difference(
         "A change of a setting that does not take effect at once, or of a key that does not exist, "
         "is a success whose remark says so; the real servers say nothing.",
         cases=("settings: one of several unknown", "settings: update of an unknown key"),

@@ -31,7 +31,9 @@ A key is given in `broker.conf` (or `namesrv.conf`) or as `--set key=value`. Nam
 RocketMQ's; where a default differs on purpose, RocketMQ's is given beside it. "Changes" says when
 `mqadmin updateBrokerConfig` or `updateNamesrvConfig` takes effect: at once, at the next start, or
 never over the network ("start only"): files, addresses and protection are set where the server is
-started. Whole numbers have 32 bits unless 64 are mentioned; a value outside its limits is refused.
+started. What is "announced" takes effect at once when a peer on the same host changes it
+([how](configuration.md#a-mapped-port-that-is-known-only-later)). Whole
+numbers have 32 bits unless 64 are mentioned; a value outside its limits is refused.
 Keys that begin with `com.` or `tls.` are system properties in RocketMQ.
 
 Settings that RocketMQ has and TriMQ does not honour are at the end: a value that promises something
@@ -114,6 +116,8 @@ def _default(one: Setting) -> str:
 
 
 def _changes(one: Setting) -> str:
+    if one.declaration.announced:
+        return f"{'start only' if one.is_guarded else 'next start'}; announced"
     if one.is_guarded:
         return "start only"
     return "at once" if one.declaration.live else "next start"

@@ -62,6 +62,9 @@ class DuplicateBrokers:
             members = await self._members(client)
         one = self._identity
         holder = members.get(one.broker_id, "")
+        if holder in one.former_addresses:
+            # This broker itself, which goes by another address now.
+            holder = ""
         if holder == self._known:
             return
         self._known = ""

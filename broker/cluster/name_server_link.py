@@ -22,6 +22,7 @@ from trimq.codec.headers.namesrv import (
     QueryDataVersionResponseHeader,
     RegisterBrokerResponseHeader,
     RegisterTopicRequestHeader,
+    UnRegisterBrokerRequestHeader,
 )
 from trimq.remoting.clients.client import Client, Tls
 from trimq.remoting.errors import PeerGone, TransportError
@@ -32,6 +33,8 @@ _log: Final = logging.getLogger("trimq.broker")
 # nothing, and must know everything soon.
 _PAUSE: Final = 0.5
 _FAREWELL_SECONDS: Final = 3
+# Former names and addresses that are still to be taken back, at most.
+_MOST_FORMER: Final = 8
 
 
 class NameServerLink:
@@ -68,6 +71,8 @@ class NameServerLink:
         self._progress = progress
         self._timeout = config.register_broker_timeout_mills / 1000
         self._changed: dict[str, TopicConfig] = {}
+        self._former: list[UnRegisterBrokerRequestHeader] = []
+        self._anew = False
         self._busy = False
         self._wake = Wakeup()
         self._client: Client | None = None
@@ -76,11 +81,20 @@ class NameServerLink:
     @property
     def settled(self) -> bool:
         """Whether nothing is left to say, or there is nobody to say it to."""
-        return not self.registered or (not self._changed and not self._busy)
+        return not self.registered or not (self._changed or self._anew or self._busy)
 
     def change(self, topic: TopicConfig) -> None:
         """A topic was created or changed: announced as soon as the loop gets to it."""
         self._changed[topic.topic_name] = topic
+        self._look()
+
+    def replace(
+        self, former: UnRegisterBrokerRequestHeader, present: UnRegisterBrokerRequestHeader
+    ) -> None:
+        """The broker goes by another name or address: the former one leaves, and everything is registered anew."""
+        left = [one for one in (*self._former, former) if one != present]
+        self._former = left[-_MOST_FORMER:]
+        self._anew = True
         self._look()
 
     async def run(self) -> None:
@@ -142,7 +156,10 @@ class NameServerLink:
             if self._leaving:
                 # Unregistering uses this connection; it ends with the service.
                 await trio.sleep_forever()
-            if self._changed:
+            if self._anew:
+                await beside.start(self._look_for_rivals, client)
+                await self._register_all(client)
+            elif self._changed:
                 await self._register_changed(client)
             elif trio.current_time() >= due:
                 due = self._next_turn()
@@ -183,6 +200,8 @@ class NameServerLink:
         self._busy = True
         # What changed so far is part of everything.
         self._changed.clear()
+        self._anew = False
+        await self._take_back(client)
         refusals = [await self._register(client, body) for body in self._announcement.all_topics()]
         self._busy = False
         refusal = next((refusal for refusal in refusals if refusal is not None), None)
@@ -190,6 +209,24 @@ class NameServerLink:
             self._accepted()
         else:
             self._refused(refusal)
+
+    async def _take_back(self, client: Client) -> None:
+        """Former names and addresses.
+
+        The real broker leaves them there: a NameServer loses them after two minutes of silence, and with them the
+        connection, and so the broker. Before what is in their place is registered, since a NameServer of 4.x takes
+        back by name and id, whatever the address.
+        """
+        while self._former:
+            # Once only: if that fails, the connection ends, and the NameServer forgets what it heard over it.
+            header = self._former.pop(0)
+            await self._ask(client, RequestCode.UNREGISTER_BROKER, header, b"")
+            _log.info(
+                "unregistered: namesrv=%s former_name=%s former_address=%s",
+                self.addr,
+                header.broker_name,
+                header.broker_addr,
+            )
 
     async def _register_changed(self, client: Client) -> None:
         """Only the changed topics; should they be refused, everything (the broker is not known)."""

@@ -50,10 +50,13 @@ class Registration:
         tell_local: Callable[[str, list[QueueData]], None] | None = None,
         tls: Tls | None = None,
     ) -> None:
+        self._identity = identity
         self._topics = topics
         self._tell_local = tell_local
         self._parked = trio.lowlevel.ParkingLot()
         self._waits_until = -inf
+        # How often the broker's name or address has changed.
+        self.changes = 0
         self._announcement = Announcement(config, identity, topics)
         self._links = [
             NameServerLink(
@@ -102,6 +105,16 @@ class Registration:
         async with trio.open_nursery() as nursery:
             for link in self._links:
                 nursery.start_soon(link.leave)
+
+    def change(self, name: str = "", host: str = "", port: int = 0) -> None:
+        """This broker goes by another name or address from now on: NameServers are told at once."""
+        former = self._announcement.unregister_header()
+        self._identity.change(name, host, port)
+        present = self._announcement.unregister_header()
+        if former != present:
+            self.changes += 1
+            for link in self._links:
+                link.replace(former, present)
 
     def registered_with(self) -> list[str]:
         """The NameServers that accepted the last registration."""

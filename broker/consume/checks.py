@@ -36,7 +36,7 @@ class PullChecks:
         static: StaticQueues,
     ) -> None:
         self._config = config
-        self._host = identity.address.rpartition(":")[0]
+        self._identity = identity
         self._topics = topics
         self._groups = groups
         self._subscriptions = subscriptions
@@ -75,9 +75,9 @@ class PullChecks:
     def _broker(self, pull: Pull) -> Refused | None:
         config = self._config
         if not Perm.readable(config.broker_permission):
-            what = f"the broker[{self._host}] pulling message is forbidden"
+            what = f"the broker[{self._identity.host}] pulling message is forbidden"
         elif pull.lite and not config.lite_pull_message_enable:
-            what = f"the broker[{self._host}] for lite pull consumer is forbidden"
+            what = f"the broker[{self._identity.host}] for lite pull consumer is forbidden"
         else:
             return None
         return Refused(ResponseCode.NO_PERMISSION, what, ForbiddenType.BROKER)

@@ -21,6 +21,7 @@ from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
 from trimq.broker.groups.rebalance.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
+from trimq.broker.identity import BrokerIdentity
 from trimq.broker.steps import Steps, at_once
 from trimq.codec.bodies.elastic import ElasticDeletion, ElasticRecord, GroupReset
 from trimq.codec.bodies.locks import MessageQueue
@@ -56,7 +57,7 @@ class ElasticCommits:
 
     def __init__(
         self,
-        broker_name: str,
+        identity: BrokerIdentity,
         records: ElasticLog,
         groups: GatedGroups,
         offsets: ConsumerOffsets,
@@ -64,7 +65,7 @@ class ElasticCommits:
         locks: QueueLocks,
         clock: Clock,
     ) -> None:
-        self._broker_name = broker_name
+        self._identity = identity
         self._records = records
         self._groups = groups
         self._offsets = offsets
@@ -340,7 +341,7 @@ class ElasticCommits:
         return None
 
     def _lock(self, group: str, topic: str, queue: int) -> QueueLock | None:
-        where = MessageQueue(broker_name=self._broker_name, queue_id=queue, topic=topic)
+        where = MessageQueue(broker_name=self._identity.name, queue_id=queue, topic=topic)
         return self._locks.find(group, where)
 
 

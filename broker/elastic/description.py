@@ -9,6 +9,7 @@ from trimq.broker.elastic.model import TopicMap
 from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.scaling import Scaling
 from trimq.broker.elastic.state_records import versions_of
+from trimq.broker.identity import BrokerIdentity
 from trimq.broker.store_views import QueueReader
 from trimq.codec.bodies.elastic_admin import (
     ElasticGroup,
@@ -57,7 +58,7 @@ class Descriptions:
         scaling: Scaling,
         locks: Holders,
         store: QueueReader,
-        broker_name: str,
+        identity: BrokerIdentity,
         maps: PutCounts,
         rates: Rates,
     ) -> None:
@@ -68,7 +69,7 @@ class Descriptions:
         self._scaling = scaling
         self._locks = locks
         self._store = store
-        self._broker_name = broker_name
+        self._identity = identity
 
     def view(self, topic: str, state: TopicMap, read_queues: int) -> ElasticView:
         """All queues that can be read, the remembered changes, and the groups that read in order."""
@@ -130,7 +131,7 @@ class Descriptions:
                     owner=self._locks.holder(
                         group,
                         MessageQueue(
-                            topic=topic, broker_name=self._broker_name, queue_id=one.donor
+                            topic=topic, broker_name=self._identity.name, queue_id=one.donor
                         ),
                     ),
                 )

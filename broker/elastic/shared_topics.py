@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 import trio
 
+from trimq.broker.identity import BrokerIdentity
 from trimq.codec.bodies.locks import MessageQueue
 
 log = logging.getLogger("trimq.elastic")
@@ -31,10 +32,10 @@ class Routes(Protocol):
 class SharedTopics:
     """`run` is a service; without elastic topics it asks no NameServer."""
 
-    def __init__(self, maps: Names, routes: Routes, broker_name: str) -> None:
+    def __init__(self, maps: Names, routes: Routes, identity: BrokerIdentity) -> None:
         self._maps = maps
         self._routes = routes
-        self._broker_name = broker_name
+        self._identity = identity
         self._others: dict[str, set[str]] = {}
 
     @property
@@ -53,7 +54,7 @@ class SharedTopics:
         before, self._others = self._others, {}
         for topic in self._maps.topics():
             queues = await self._routes.writable_queues(topic) or ()
-            others = {queue.broker_name or "" for queue in queues} - {self._broker_name}
+            others = {queue.broker_name or "" for queue in queues} - {self._identity.name}
             if not others:
                 continue
             self._others[topic] = others

@@ -29,7 +29,7 @@ class LiteChecks:
         clock: Clock,
     ) -> None:
         self._config = config
-        self._host = identity.address.rpartition(":")[0]
+        self._identity = identity
         self._topics = topics
         self._groups = groups
         self.clock = clock
@@ -51,7 +51,7 @@ class LiteChecks:
 
     def _refused(self, code: ResponseCode, what: str) -> RemotingError:
         space = "" if what.startswith("'") else " "
-        return RemotingError(code, f"the broker[{self._host}] pop message{space}{what}")
+        return RemotingError(code, f"the broker[{self._identity.host}] pop message{space}{what}")
 
     def _check_topic(self, name: str) -> None:
         topic = self._topics.get(name)

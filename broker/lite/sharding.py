@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
+from trimq.broker.identity import BrokerIdentity
 from trimq.broker.steps import Pace
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.java.hashes import string_hash
@@ -36,23 +37,24 @@ class LiteSharding:
 
     def __init__(
         self,
-        broker_name: str,
+        identity: BrokerIdentity,
         places: Callable[[str], Awaitable[Sequence[MessageQueue] | None]],
         exists: Callable[[str], bool],
     ) -> None:
-        self._broker_name = broker_name
+        self._identity = identity
         self._places = places
         self._exists = exists
 
     async def is_own(self, topic: str, queue: str) -> bool:
         """Whether this broker is the one for the lite topic."""
         places = await self._places(topic) or ()
-        return broker_of(queue, places, self._broker_name) == self._broker_name
+        own = self._identity.name
+        return broker_of(queue, places, own) == own
 
     async def active(self, topic: str, queues: Iterable[str]) -> list[str]:
         """Those that this broker is the one for, or that have messages here (isSubscriptionActive)."""
         places = await self._places(topic) or ()
-        own, pace = self._broker_name, Pace()
+        own, pace = self._identity.name, Pace()
         found: list[str] = []
         for queue in queues:
             await pace.keep()

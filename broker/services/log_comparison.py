@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.identity import BrokerIdentity
 from trimq.broker.records import sound_record
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
@@ -39,9 +40,9 @@ class _NoFields(Header, kw_only=True):
 
 
 class LogComparison:
-    def __init__(self, name: str, others: OtherBrokers, store: MessageStore) -> None:
-        """`name` is that of master and slave."""
-        self._name = name
+    def __init__(self, identity: BrokerIdentity, others: OtherBrokers, store: MessageStore) -> None:
+        """It has the name of master and slave."""
+        self._identity = identity
         self._others = others
         self._store = store
 
@@ -51,7 +52,9 @@ class LogComparison:
 
     async def _masters_extent(self) -> tuple[int, int]:
         """Where it begins and ends."""
-        reply = await self._others.ask(self._name, RequestCode.GET_BROKER_RUNTIME_INFO, _NoFields())
+        reply = await self._others.ask(
+            self._identity.name, RequestCode.GET_BROKER_RUNTIME_INFO, _NoFields()
+        )
         why = reply.remark
         if reply.code == ResponseCode.SUCCESS:
             try:
@@ -83,5 +86,5 @@ class LogComparison:
             # A master would not show it either.
             return False
         header = ViewMessageRequestHeader(offset=offset)
-        reply = await self._others.ask(self._name, RequestCode.VIEW_MESSAGE_BY_ID, header)
+        reply = await self._others.ask(self._identity.name, RequestCode.VIEW_MESSAGE_BY_ID, header)
         return reply.code != ResponseCode.SUCCESS or bytes(reply.body) != own

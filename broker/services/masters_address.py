@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.identity import BrokerIdentity
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import decode_header
@@ -39,14 +40,14 @@ class MastersAddress:
     def __init__(
         self,
         configured: str | None,
-        name: str,
+        identity: BrokerIdentity,
         others: OtherBrokers,
         registered: Callable[[], str] = str,
     ) -> None:
-        """`name` is that of master and slave; `registered`: the address that a NameServer has of the master, or ""."""
+        """`identity` has the name of both; `registered`: the address that a NameServer has of the master, or ""."""
         self._configured = configured
         self._told: Told | None = None
-        self._name = name
+        self._identity = identity
         self._others = others
         self._registered = registered
 
@@ -68,7 +69,9 @@ class MastersAddress:
         """What the registered master says."""
         try:
             reply = await self._others.ask_courteously(
-                self._name, RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader()
+                self._identity.name,
+                RequestCode.EXCHANGE_BROKER_HA_INFO,
+                ExchangeHAInfoRequestHeader(),
             )
             if reply is None:
                 # A master of 4.x has to be found by what NameServers have of it.
@@ -83,7 +86,7 @@ class MastersAddress:
         """The address, if whoever told it may be the master."""
         teller = _host(told.teller)
         try:
-            registered = await self._others.address_of(self._name)
+            registered = await self._others.address_of(self._identity.name)
         except RemotingError:
             # The next time, when somebody knows who may tell it; the master tells it again until then.
             return None

@@ -21,6 +21,7 @@ from typing import Final, Protocol
 
 import trio
 
+from trimq.broker.identity import BrokerIdentity
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.frames.command import RemotingCommand
@@ -80,14 +81,14 @@ class Copy:
 class MetadataSync:
     def __init__(
         self,
-        name: str,
+        identity: BrokerIdentity,
         others: Questions,
         tables: Mapping[int, Follow],
         timers: Follow | None,
         copy: Copy,
         of_log: Container[int] = (),
     ) -> None:
-        """`name` is that of master and slave; `tables`: by the request code that asks for each.
+        """`identity` has the name of master and slave; `tables`: by the request code that asks for each.
 
         `of_log`: the codes of tables that speak of what is in the log.
         """
@@ -95,7 +96,7 @@ class MetadataSync:
         self._of_log = of_log
         # The master's answers by their codes, and where its log ended after each.
         self._held: dict[int, tuple[bytes, int]] = {}
-        self._name = name
+        self._identity = identity
         self._others = others
         self._tables = tables
         self._timers = timers
@@ -208,8 +209,8 @@ class MetadataSync:
 
     async def _asked(self, code: int) -> RemotingCommand | None:
         if code in _NOT_OF_4:
-            return await self._others.ask_courteously(self._name, code, _header(code))
-        return await self._others.ask(self._name, code, _header(code))
+            return await self._others.ask_courteously(self._identity.name, code, _header(code))
+        return await self._others.ask(self._identity.name, code, _header(code))
 
     def _tell(self, code: int, why: str) -> None:
         """One line when it begins to fail. Without a reason it was read."""

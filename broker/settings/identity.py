@@ -20,7 +20,7 @@ class IdentitySettings:
 
     broker_cluster_name: str = setting("DefaultCluster", "Cluster that this broker belongs to.")
     broker_name: str = computed_setting(
-        _host_name, "Name of this broker; master and slaves share it."
+        _host_name, "Name of this broker; master and slaves share it.", announced=True
     )
     broker_id: int = setting(
         0,
@@ -51,9 +51,15 @@ class IdentitySettings:
         key="rocketmq.zone.mode",
         guarded=True,
     )
-    listen_port: int = setting(10911, "Port for clients.", at_least=0, at_most=65535, guarded=True)
+    listen_port: int = setting(
+        10911, "Port for clients.", at_least=0, at_most=65535, guarded=True, announced=True
+    )
     broker_ip1: str | None = setting(
-        None, "Address or host name that clients are told.", key="brokerIP1", guarded=True
+        None,
+        "Address or host name that clients are told.",
+        key="brokerIP1",
+        guarded=True,
+        announced=True,
     )
     broker_ip2: str | None = setting(
         None, "Address or host name that slaves are told.", key="brokerIP2", guarded=True

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
 from trimq.broker.tables.data_version import encoded_version, new_version, own_change
 from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.broker.tables.persisted_table import PersistedTable
@@ -34,11 +35,11 @@ class TopicMappings(PersistedTable[TopicQueueMappingSerializeWrapper]):
     """The mapping of every static topic, by name."""
 
     def __init__(
-        self, directory: Path, broker_name: str, clock: Clock, is_slave: bool = False
+        self, directory: Path, config: BrokerConfig, clock: Clock, is_slave: bool = False
     ) -> None:
         """`directory` is the store's `config` folder."""
         super().__init__(directory / "topicQueueMapping.json", TopicQueueMappingSerializeWrapper)
-        self._broker_name = broker_name
+        self._config = config
         self._clock = clock
         self._is_slave = is_slave
         self._following = Replicated("static topics")
@@ -73,9 +74,10 @@ class TopicMappings(PersistedTable[TopicQueueMappingSerializeWrapper]):
 
         Queues that only the old one has are kept; `force` skips the comparison.
         """
-        if detail.bname != self._broker_name:
+        name = self._config.broker_name
+        if detail.bname != name:
             # The real broker accepts it, and tells NameServers about the other broker's queues.
-            raise _refused(f"this is broker {self._broker_name}, the mapping is {detail.bname}'s")
+            raise _refused(f"this is broker {name}, the mapping is {detail.bname}'s")
         for items in detail.hosted_queues.values():
             _check_parts(items)
         old = self._table.get(detail.topic or "")

@@ -63,7 +63,7 @@ class Topics(PersistedTable[TopicConfigSerializeWrapper]):
         self.data_version = new_version(clock)
         # They come and go with their topics.
         is_slave = config.broker_role == SLAVE
-        self.mappings = TopicMappings(directory, config.broker_name, clock, is_slave)
+        self.mappings = TopicMappings(directory, config, clock, is_slave)
         # What slaves are told of.
         self.deletions = DeletedTopicNames()
         self._following = Replicated("topics")

@@ -33,7 +33,7 @@ class CheckRequest(NamedTuple):
 class CheckRequests:
     def __init__(self, producers: Producers, identity: BrokerIdentity) -> None:
         self._producers = producers
-        self._broker_name = identity.name
+        self._identity = identity
         self._id_start = identity.packed_store_host.hex().upper()
 
     def ask(self, question: CheckRequest) -> None:
@@ -51,7 +51,7 @@ class CheckRequests:
             msg_id=unique,
             transaction_id=unique,
             offset_msg_id=message_id(self._id_start, appended.physical_offset),
-            bname=self._broker_name,
+            bname=self._identity.name,
         )
         log.debug("asking a producer: group=%s unique=%s peer=%s", group, unique, peer)
         peer.oneway(RequestCode.CHECK_TRANSACTION_STATE, header, _body(question))

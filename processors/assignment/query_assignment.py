@@ -8,6 +8,7 @@ from trimq.broker.groups.consumers.group import BROADCASTING
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.rebalance.assignment import CannotShare, shared_out, shared_to_pop
 from trimq.broker.groups.rebalance.request_modes import RequestModes
+from trimq.broker.identity import BrokerIdentity
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.pop import (
@@ -30,13 +31,13 @@ class QueryAssignment(Processor[Header]):
     def __init__(
         self,
         config: BrokerConfig,
-        broker_name: str,
+        identity: BrokerIdentity,
         routes: ClusterRoutes,
         modes: RequestModes,
         consumers: Consumers,
     ) -> None:
         self._config = config
-        self._broker_name = broker_name
+        self._identity = identity
         self._routes = routes
         self._modes = modes
         self._consumers = consumers
@@ -85,7 +86,7 @@ class QueryAssignment(Processor[Header]):
     ) -> list[MessageQueue] | None:
         if topic.startswith(LMQ_PREFIX) and asked.message_model != BROADCASTING:
             queues: list[MessageQueue] | None = [
-                MessageQueue(broker_name=self._broker_name, queue_id=0, topic=topic)
+                MessageQueue(broker_name=self._identity.name, queue_id=0, topic=topic)
             ]
         else:
             queues = await self._routes.readable_queues(topic)

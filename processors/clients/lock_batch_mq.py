@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from trimq.broker.groups.rebalance.queue_locks import QueueLocks
+from trimq.broker.identity import BrokerIdentity
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody, MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -27,11 +28,11 @@ class LockBatchMq(Processor[None]):
     codes = (RequestCode.LOCK_BATCH_MQ,)
 
     def __init__(
-        self, locks: QueueLocks, broker_name: str, gating: Gating, waits: bool = False
+        self, locks: QueueLocks, identity: BrokerIdentity, gating: Gating, waits: bool = False
     ) -> None:
         """`waits`: an answer waits until what it says is on the disk."""
         self._locks = locks
-        self._broker_name = broker_name
+        self._identity = identity
         self._gating = gating
         self._waits = waits
 
@@ -48,7 +49,7 @@ class LockBatchMq(Processor[None]):
 
     def _gate(self, group: str, queues: set[MessageQueue]) -> int:
         """What a consumer may take for granted has to outlast this process. RemotingError: it would not."""
-        topics = {queue.topic for queue in queues if queue.broker_name == self._broker_name}
+        topics = {queue.topic for queue in queues if queue.broker_name == self._identity.name}
         try:
             return max((self._gating.gate(group, topic or "") for topic in topics), default=-1)
         except StoreError as error:

@@ -34,7 +34,7 @@ class GetConsumeStats(SteppedProcessor[GetConsumeStatsRequestHeader]):
         store: QueueReader,
         stats: BrokerStats,
     ) -> None:
-        self._broker_name = config.broker_name
+        self._config = config
         self._topics = topics
         self._consumers = consumers
         self._offsets = offsets
@@ -51,7 +51,9 @@ class GetConsumeStats(SteppedProcessor[GetConsumeStatsRequestHeader]):
                 log.warning("consume stats of an unknown topic: group=%s topic=%s", group, name)
                 continue
             for queue_id in range(topic.read_queue_nums):
-                queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
+                queue = MessageQueue(
+                    broker_name=self._config.broker_name, queue_id=queue_id, topic=name
+                )
                 if rows.put(queue, self._queue(group, name, queue_id)):
                     yield rows.encode()
             rate += self._stats.pulled_per_second(group, name)

@@ -22,7 +22,7 @@ class GetTopicStatsInfo(SteppedProcessor[GetTopicStatsInfoRequestHeader]):
     def __init__(
         self, config: BrokerConfig, topics: Topics, store: QueueReader, stats: BrokerStats
     ) -> None:
-        self._broker_name = config.broker_name
+        self._config = config
         self._topics = topics
         self._store = store
         self._stats = stats
@@ -34,7 +34,9 @@ class GetTopicStatsInfo(SteppedProcessor[GetTopicStatsInfoRequestHeader]):
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{name}] not exist")
         rows = Rows()
         for queue_id in range(max(topic.write_queue_nums, topic.read_queue_nums)):
-            queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
+            queue = MessageQueue(
+                broker_name=self._config.broker_name, queue_id=queue_id, topic=name
+            )
             if rows.put(queue, self._queue(name, queue_id)):
                 yield rows.encode()
         rate = fastjson.dumps(self._stats.written_per_second(name))

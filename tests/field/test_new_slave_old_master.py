@@ -13,6 +13,7 @@ import trio
 import trio.testing
 
 from tests.field.old_peers import VERSIONS, OldNameServer, old_name_server
+from tests.identities import named
 from trimq.base.clock import Clock
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
@@ -60,7 +61,7 @@ class Slave:
         self.others = OtherBrokers(BrokerConfig(), [names.addr])
         nursery.start_soon(self.others.run)
         self.sync = MetadataSync(
-            "broker-a",
+            named("broker-a"),
             self.others,
             {code: self._follow(code) for code in (*TABLES, *OF_5)},
             self._follow(TIMERS),
@@ -119,7 +120,7 @@ async def test_where_the_log_is_copied_from(
         await nursery.start(registration.run)
         await slave.others.ask("broker-a", RequestCode.GET_ALL_TOPIC_CONFIG, NoFields())
         address = MastersAddress(
-            None, "broker-a", slave.others, lambda: registration.master_ha_address
+            None, identity, slave.others, lambda: registration.master_ha_address
         )
         found = await address.find()
         assert found == ("127.0.0.1:9" if version.startswith("4") else None)

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 BACKLOG = 1024
 VIP_OFFSET = -2
@@ -219,6 +220,23 @@ def addresses_of(host: str) -> list[str]:
     except (OSError, UnicodeError):
         return []
     return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+
+
+def is_an_own_address(address: str) -> bool:
+    """Whether an IP literal is one of this machine's own. Nothing is sent.
+
+    Who connects to an own address comes from that address. Binding to it would tell less: a machine may be allowed
+    to bind to the addresses of others (`ip_nonlocal_bind`).
+    """
+    try:
+        wanted = ip_address(address)
+        wanted = getattr(wanted, "ipv4_mapped", None) or wanted
+        family = socket.AF_INET if wanted.version == 4 else socket.AF_INET6
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((str(wanted), 9))
+            return ip_address(probe.getsockname()[0]) == wanted
+    except (OSError, ValueError):
+        return False
 
 
 def is_of_this_machine(address: str) -> bool:

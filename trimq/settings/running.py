@@ -8,7 +8,7 @@ Changes go to the config file, or to one beside the store that the next start re
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,14 +44,20 @@ class _Change:
     setting: Setting
     value: Any
     text: str
+    # Clients are told at once.
+    is_announced: bool = False
 
     @property
     def is_live(self) -> bool:
-        return self.setting.declaration.live
+        return self.setting.declaration.live or self.is_announced
 
     def apply(self) -> None:
         # The one exception from the configs being frozen.
         object.__setattr__(self.config, self.setting.attribute, self.value)
+
+
+# Told of values to announce, by key, when they are in force.
+Announce = Callable[[Mapping[str, Any]], None]
 
 
 class RunningSettings:
@@ -118,9 +124,12 @@ class RunningSettings:
             return self._unheeded[key].secret
         return _SECRET_NAME.search(key) is not None
 
-    async def update(self, values: Mapping[str, str]) -> str | None:
+    async def update(
+        self, values: Mapping[str, str], announce: Announce | None = None
+    ) -> str | None:
         """Take the values over and write them to the file; returns what has to be said about it.
 
+        `announce`: whoever changes them may have other things announced, of which this is told.
         RemotingError when one of them is refused: then nothing has changed. A value that stays the
         same is accepted, whatever its key.
         """
@@ -128,9 +137,13 @@ class RunningSettings:
             raise RemotingError(ResponseCode.NO_PERMISSION, _BLACK_LIST_REMARK)
         given = {key: text.strip() for key, text in values.items()}
         new = {key: text for key, text in given.items() if not self._is_as_before(key, text)}
-        self._check_allowed(new)
+        self._check_allowed(new, announce is not None)
         try:
-            changes = [self._change(key, text) for key, text in new.items() if key in self._found]
+            changes = [
+                self._change(key, text, announce is not None)
+                for key, text in new.items()
+                if key in self._found
+            ]
         except SettingsError as error:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
         for change in changes:
@@ -139,12 +152,19 @@ class RunningSettings:
         kept = {key: new[key] for key in others}
         self._texts |= kept
         next_version(self._version, self._clock)
+        announced = {one.setting.key: one.value for one in changes if one.is_announced}
+        if announce is not None and announced:
+            announce(announced)
         for listener in self._listeners:
             listener()
         for key in self._concerned.keys() & values.keys():
             self._concerned[key]()
         said = [*self._said_of(changes), *self._without_effect(new.keys() - kept.keys())]
-        said += await self._save({change.setting.key: change.text for change in changes} | kept)
+        saved = {change.setting.key: change.text for change in changes} | kept
+        for key in self._unsaved(announced):
+            del saved[key]
+        said += self._said_of_announced(announced, saved)
+        said += await self._save(saved)
         return "; ".join(said) or None
 
     def _is_as_before(self, key: str, text: str) -> bool:
@@ -155,7 +175,7 @@ class RunningSettings:
             and self._shown(key) == text
         )
 
-    def _check_allowed(self, values: Mapping[str, str]) -> None:
+    def _check_allowed(self, values: Mapping[str, str], announcing: bool) -> None:
         rules = {key: one.declaration.refused for key, (_, one) in self._found.items()}
         rules |= {key: one.refusal for key, one in self._unheeded.items()}
         for key, text in values.items():
@@ -163,7 +183,13 @@ class RunningSettings:
             sentence = rule.of(key, text) if rule is not None else None
             if sentence is not None:
                 raise RemotingError(ResponseCode.SYSTEM_ERROR, sentence)
-        guarded = [key for key in values if key in self._found and self._found[key][1].is_guarded]
+        guarded = [
+            key
+            for key in values
+            if key in self._found
+            and self._found[key][1].is_guarded
+            and not (announcing and self._found[key][1].declaration.announced)
+        ]
         guarded += [key for key in values if key not in self._found and self._is_secret(key)]
         if guarded:
             remark = (
@@ -172,13 +198,15 @@ class RunningSettings:
             )
             raise RemotingError(ResponseCode.NO_PERMISSION, remark)
 
-    def _change(self, key: str, text: str) -> _Change:
+    def _change(self, key: str, text: str, announcing: bool) -> _Change:
         config, setting = self._found[key]
-        return _Change(config, setting, setting.read(text), text)
+        announced = announcing and setting.declaration.announced
+        return _Change(config, setting, setting.read(text), text, announced)
 
     def _take(self, change: _Change) -> None:
         key = change.setting.key
         if change.is_live:
+            self._pending.discard(key)
             change.apply()
             self._keep_text(key, change.setting.text(change.value) or change.text)
         when = "at once" if change.is_live else "from the next start on"
@@ -188,6 +216,23 @@ class RunningSettings:
         later = [change.setting.key for change in changes if not change.is_live]
         self._pending |= set(later)
         return [f"{_names(later)}: in force from the next start on"] if later else []
+
+    def _unsaved(self, announced: Collection[str]) -> list[str]:
+        """What the next start would not read from the file."""
+        if not self._sources.file_is_own:
+            return []
+        return [key for key in announced if self._found[key][1].is_guarded]
+
+    def _said_of_announced(self, announced: Collection[str], saved: Container[str]) -> list[str]:
+        said = []
+        unsaved = [key for key in announced if key not in saved]
+        if unsaved:
+            said.append(f"{_names(unsaved)}: announced until this server stops")
+        if "listenPort" in announced and "listenPort" in saved and self._file is not None:
+            said.append(
+                f"listenPort: announced; the next start with {self._file.path} listens there"
+            )
+        return said
 
     def _without_effect(self, keys: Set[str]) -> list[str]:
         """Answered with success, as by the real server: the remark and the log have to say it."""

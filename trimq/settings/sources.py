@@ -36,6 +36,8 @@ class Sources:
     with_blanks: Mapping[str, str] = field(default_factory=dict)
     commanded: frozenset[str] = frozenset()
     file: Path | None = None
+    # The file is TriMQ's own, for what was changed at run time: nothing guarded is read from it.
+    file_is_own: bool = False
     shown: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -69,7 +71,9 @@ def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> 
             )
         return sources
     if not kept.exists():
-        return Sources(texts=sources.texts, commanded=sources.commanded, file=kept)
+        return Sources(
+            texts=sources.texts, commanded=sources.commanded, file=kept, file_is_own=True
+        )
     allowed = {
         key
         for config in configs
@@ -82,7 +86,7 @@ def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> 
         log.info("settings changed at run time are read: file=%s keys=%s", kept, ",".join(changes))
     commanded = {key: sources.texts[key] for key in sources.commanded}
     texts = {**sources.texts, **changes, **commanded}
-    return Sources(texts=texts, commanded=sources.commanded, file=kept)
+    return Sources(texts=texts, commanded=sources.commanded, file=kept, file_is_own=True)
 
 
 def only_of(sources: Sources, configs: Iterable[type[Any]]) -> Sources:

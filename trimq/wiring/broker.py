@@ -143,7 +143,7 @@ def _upkeep_and_cluster(context: Context, common: Common) -> list[Part]:
         cluster.part(brokers.others),
         replication.part(context, brokers.replication, brokers.others, followed),
         lite.part(context, features.lite, topic, group, offset, figures.traffic),
-        settings.part(common.operation.settings),
+        settings.part(context, common.operation.settings, brokers.registration),
         stats.part(context, figures, features.delays, features.timers),
     ]
 

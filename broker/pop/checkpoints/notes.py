@@ -50,10 +50,14 @@ class Notes:
         self._rules = rules
         self._clock = clock
         self.topic = revive_topic(cluster)
-        self.broker_name = staging.broker_name
         # Staged since the start.
         self.checkpoints = 0
         self.acks = 0
+
+    @property
+    def broker_name(self) -> str:
+        """The present one."""
+        return self._staging.broker_name
 
     def checkpoint(
         self, popped: Popped, distances: list[int], invisible: int, revive_queue: int

@@ -65,7 +65,7 @@ class PopChecks:
         self.clock = clock
         self.of_store = of_store
         self._config = config
-        self._host = identity.address.rpartition(":")[0]
+        self._identity = identity
         self._topics = topics
         self._groups = groups
         self._consumers = consumers
@@ -77,7 +77,7 @@ class PopChecks:
         return self._filters.expressions
 
     def refuse(self, code: ResponseCode, what: str) -> RemotingError:
-        return RemotingError(code, f"the broker[{self._host}] {what}")
+        return RemotingError(code, f"the broker[{self._identity.host}] {what}")
 
     def readable(self, what: str) -> None:
         """RemotingError if the broker may not be read."""

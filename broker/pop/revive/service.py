@@ -99,8 +99,6 @@ class Reviving:
         revive_retry: ReviveRetry,
         timers: Timers,
     ) -> None:
-        # Of notes that name no broker.
-        self._name = config.broker_name
         self._timers = timers
         self._config = config
         self._topic = topic
@@ -209,7 +207,8 @@ class Reviving:
     def _begin(self, queue_id: int) -> _ReviveQueue:
         done = self._position(queue_id)
         most = max(_MOST_OPEN // self._config.revive_queue_num, _LEAST_OPEN)
-        queue = self._queues[queue_id] = _ReviveQueue(done + 1, most, self._name)
+        # The name is that of notes without one.
+        queue = self._queues[queue_id] = _ReviveQueue(done + 1, most, self._config.broker_name)
         return queue
 
     def _numbers(self) -> list[int]:

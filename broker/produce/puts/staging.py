@@ -40,9 +40,9 @@ class Staging:
         "_config",
         "_host_flags",
         "_id_start",
+        "_identity",
         "_store_host",
         "_throttle",
-        "broker_name",
         "store",
         "waits",
     )
@@ -53,12 +53,17 @@ class Staging:
         """`waits`: producers that ask for it wait for the disk, or for slaves."""
         self.store = store
         self._config = config
-        self.broker_name = identity.name
+        self._identity = identity
         self._store_host = identity.packed_store_host
         self._host_flags: int = _STORE_HOST_V6 if len(self._store_host) == _IPV6_HOST else 0
         self._id_start = self._store_host.hex().upper()
         self._throttle = LogThrottle()
         self.waits = waits
+
+    @property
+    def broker_name(self) -> str:
+        """The present one."""
+        return self._identity.name
 
     @property
     def longest_body(self) -> int:

@@ -41,8 +41,7 @@ class Admission:
         self._config = config
         self._topics = topics
         self._clock = clock
-        self.host = identity.address.rpartition(":")[0]
-        self._forbidden = f"the broker[{self.host}] sending message is forbidden"
+        self._identity = identity
         # Names that passed the checks and belong to a topic: they need not be checked again.
         self._known: set[str] = set()
         self.reread()
@@ -89,19 +88,22 @@ class Admission:
         if self._config.reject_transaction_message:
             raise RemotingError(
                 ResponseCode.NO_PERMISSION,
-                f"the broker[{self.host}] sending transaction message is forbidden",
+                f"the broker[{self._identity.host}] sending transaction message is forbidden",
             )
 
     def forbidden(self) -> Refused | None:
         """For messages that are sent back: the broker's permission counts for every topic."""
         if self._broker_writable:
             return None
-        return Refused(ResponseCode.NO_PERMISSION, self._forbidden)
+        return Refused(ResponseCode.NO_PERMISSION, self._forbidden())
+
+    def _forbidden(self) -> str:
+        return f"the broker[{self._identity.host}] sending message is forbidden"
 
     def _look(self, header: SendHeader, sender: Sender) -> TopicConfig:
         topic = header.topic
         if not self._broker_writable and self._topics.is_order_topic(topic):
-            raise RemotingError(ResponseCode.NO_PERMISSION, self._forbidden)
+            raise RemotingError(ResponseCode.NO_PERMISSION, self._forbidden())
         wrong = validate_topic(topic)
         if wrong is not None:
             raise RemotingError(ResponseCode.INVALID_PARAMETER, wrong)

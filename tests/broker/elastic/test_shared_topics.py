@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from tests.identities import named
 from trimq.broker.elastic.shared_topics import SharedTopics
 from trimq.codec.bodies.locks import MessageQueue
 
@@ -28,7 +29,7 @@ async def test_topics_on_another_broker_are_counted_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = Cluster()
-    shared_topics = SharedTopics(cluster, cluster, "a")
+    shared_topics = SharedTopics(cluster, cluster, named("a"))
     assert shared_topics.count == 0
     with caplog.at_level(logging.WARNING, "trimq.elastic"):
         await shared_topics.look()

@@ -3,6 +3,7 @@
 import pytest
 import trio
 
+from tests.identities import named
 from trimq.broker.lite.sharding import LiteSharding, broker_of, bucket_of
 from trimq.codec.bodies.locks import MessageQueue
 
@@ -86,7 +87,7 @@ def test_what_is_elsewhere_counts_if_it_has_messages_here() -> None:
         return PLACES
 
     names = [f"%LMQ%$T${number}" for number in range(30)]
-    sharding = LiteSharding("a", places, lambda queue: queue == names[0])
+    sharding = LiteSharding(named("a"), places, lambda queue: queue == names[0])
     active = trio.run(sharding.active, "T", names)
     own = [name for name in names if broker_of(name, PLACES, "a") == "a"]
     assert set(active) == {names[0], *own}

@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from tests.broker.many.of import MANY, SOME, G, Of, T, lite_queue
+from tests.identities import named
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.rebalance.queue_locks import QueueLocks
 from trimq.broker.groups.rebalance.request_modes import RequestModes
@@ -44,7 +45,7 @@ def modes(of: Of) -> Iterator[bytes]:
 
 
 def mappings(of: Of) -> Iterator[bytes]:
-    table = TopicMappings(of.directory, "b", of.clock)
+    table = TopicMappings(of.directory, BrokerConfig(broker_name="b"), of.clock)
     table.write_by(Unwritten())
     for topic in of.topics:
         part = LogicQueueMappingItem(bname="b", logic_offset=0)
@@ -134,7 +135,7 @@ async def test_places_of_lite_topics_are_found_one_by_one(pauses: list[int]) -> 
     async def places(topic: str) -> list[MessageQueue]:
         return [MessageQueue(broker_name="b", topic=topic, queue_id=0)]
 
-    sharding = LiteSharding("b", places, lambda queue: False)
+    sharding = LiteSharding(named("b"), places, lambda queue: False)
     queues = [lite_queue(number) for number in range(SOME)]
     assert await sharding.active("P", queues) == queues
     assert len(pauses) == SOME

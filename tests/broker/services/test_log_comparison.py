@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.identities import named
 from tests.store.conftest import Bench
 from trimq.broker.services.log_comparison import KEEP, LogComparison
 from trimq.codec.bodies.base import encode_body
@@ -47,7 +48,7 @@ class Pair:
 
     def look(self, master: MessageStore, slave: MessageStore) -> LogComparison:
         self.asked = Master(master)
-        return LogComparison("broker-a", self.asked, slave)  # type: ignore[arg-type]
+        return LogComparison(named("broker-a"), self.asked, slave)  # type: ignore[arg-type]
 
     def end(self) -> None:
         self.master.end()

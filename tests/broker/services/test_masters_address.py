@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.identities import named
 from trimq.broker.services.masters_address import MastersAddress, Told
 from trimq.codec.codes import ResponseCode
 from trimq.codec.frames.command import RemotingCommand
@@ -68,20 +69,20 @@ SECOND_NETWORK = Told("192.168.0.2:10912", "10.0.0.2:10911", "10.0.0.2:40000")
     ],
 )
 async def test_whose_word_counts(others: Others, told: Told | None, found: str | None) -> None:
-    address = MastersAddress(None, "broker-a", others)  # type: ignore[arg-type]
+    address = MastersAddress(None, named("broker-a"), others)  # type: ignore[arg-type]
     if told is not None:
         address.tell(told)
     assert await address.find() == found
 
 
 async def test_what_is_configured_counts_more() -> None:
-    address = MastersAddress("10.0.0.9:1", "broker-a", SILENT)  # type: ignore[arg-type]
+    address = MastersAddress("10.0.0.9:1", named("broker-a"), SILENT)  # type: ignore[arg-type]
     address.tell(BY_MASTER)
     assert await address.find() == "10.0.0.9:1"
 
 
 async def test_a_stranger_s_word_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    address = MastersAddress(None, "broker-a", SILENT)  # type: ignore[arg-type]
+    address = MastersAddress(None, named("broker-a"), SILENT)  # type: ignore[arg-type]
     address.tell(BY_STRANGER)
     with caplog.at_level(logging.WARNING):
         assert await address.find() is None

@@ -10,6 +10,7 @@ from typing import Any
 import trio
 import trio.testing
 
+from tests.identities import named
 from trimq.broker.services.metadata_sync import TABLES_SECONDS, Copy, MetadataSync
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
@@ -50,7 +51,7 @@ class Bench:
 
         tables = {TOPICS: follow(TOPICS), DELAYS: follow(DELAYS)}
         self.sync = MetadataSync(
-            "broker-a",
+            named("broker-a"),
             master,
             tables,
             follow(TIMERS),

@@ -83,7 +83,9 @@ class OfMappings:
     has_version = True
 
     def __init__(self, home: Path) -> None:
-        self.table = TopicMappings(home, "broker-a", Clock(), is_slave=True)
+        self.table = TopicMappings(
+            home, BrokerConfig(broker_name="broker-a"), Clock(), is_slave=True
+        )
 
     def follow(self, entries: dict[str, int], version: DataVersion) -> None:
         table = {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
 from trimq.codec.java import fastjson
@@ -30,7 +31,7 @@ def detail(
 @pytest.fixture
 def open_mappings(tmp_path: Path) -> Callable[[], TopicMappings]:
     def build() -> TopicMappings:
-        mappings = TopicMappings(tmp_path / "config", BROKER, Clock())
+        mappings = TopicMappings(tmp_path / "config", BrokerConfig(broker_name=BROKER), Clock())
         mappings.load()
         return mappings
 

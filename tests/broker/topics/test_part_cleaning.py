@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.broker.topics.part_cleaning import PartCleaning
 from trimq.broker.topics.static_queues import StaticQueues
@@ -48,7 +49,7 @@ class Others:
 async def parts_left(
     folder: Path, first_broker: str, queues: Queues, others: Others, **last: Any
 ) -> list[int]:
-    mappings = TopicMappings(folder, HERE, Clock())
+    mappings = TopicMappings(folder, BrokerConfig(broker_name=HERE), Clock())
     items = [
         LogicQueueMappingItem(bname=first_broker, queue_id=3),
         LogicQueueMappingItem(**{"bname": HERE, "gen": 1, "logic_offset": 10_000, **last}),
@@ -58,7 +59,7 @@ async def parts_left(
     )
     mappings.update(detail, force=False)
     await PartCleaning(mappings, StaticQueues(mappings, others), queues).clean()
-    again = TopicMappings(folder, HERE, Clock())
+    again = TopicMappings(folder, BrokerConfig(broker_name=HERE), Clock())
     again.load()
     assert again.all() == mappings.all()
     return [item.gen for item in mappings.all()["T"].hosted_queues[0]]

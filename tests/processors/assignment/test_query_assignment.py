@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import trio
 
+from tests.identities import named
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
@@ -24,7 +25,7 @@ class Routes:
 
 def ask(broker: Any, **fields: str | None) -> Any:
     routes: Any = Routes()
-    processor = QueryAssignment(broker.config, "b", routes, broker.modes, broker.consumers)
+    processor = QueryAssignment(broker.config, named("b"), routes, broker.modes, broker.consumers)
     body = {key: value for key, value in {**ASKED, **fields}.items() if value is not None}
     later = processor.handle(broker.request(400, None, json.dumps(body).encode()))
     return json.loads(trio.run(later.answer, later.request).body)

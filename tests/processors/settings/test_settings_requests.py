@@ -9,8 +9,8 @@ from trimq.codec.codes import ResponseCode
 from trimq.processors.settings.get_broker_config import GetBrokerConfig
 from trimq.processors.settings.set_commitlog_read_mode import SetCommitlogReadMode
 from trimq.processors.settings.update_broker_config import UpdateBrokerConfig
-from trimq.remoting.contract import RemotingError
-from trimq.remoting.testing import answer, answered
+from trimq.remoting.contract import RemotingError, Request
+from trimq.remoting.testing import RecordingPeer, answer, answered
 
 
 class Settings:
@@ -38,7 +38,7 @@ def test_settings_as_text(broker: Any) -> None:
 
 async def test_changing_settings(broker: Any) -> None:
     settings = Settings()
-    processor = UpdateBrokerConfig(settings)
+    processor = UpdateBrokerConfig(settings, Settings(), lambda peer: False)
 
     async def change(body: bytes) -> tuple[int, str | None]:
         try:
@@ -53,6 +53,14 @@ async def test_changing_settings(broker: Any) -> None:
     assert settings.values == {"a": "2", "b": "3"}
     assert await change(b"a=\\uZZZZ") == (ResponseCode.SYSTEM_ERROR, "string2Properties error")
     assert await change(b"a=0") == (ResponseCode.SYSTEM_ERROR, "a=0: must be at least 1")
+
+
+async def test_who_is_on_this_host_changes_more(broker: Any) -> None:
+    far, near = Settings(), Settings()
+    for peer in (broker.peer, RecordingPeer("127.0.0.1:1")):
+        processor = UpdateBrokerConfig(far, near, lambda peer: peer.remote_addr == "127.0.0.1:1")
+        await answer(processor, Request(25, None, peer, b"a=%d" % peer.id, 513))
+    assert (len(far.values), len(near.values)) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -64,3 +64,17 @@ async def test_a_broker_that_comes_back_elsewhere_is_not_its_own_rival(
             async with trimq.serve(tmp_path / "a", namesrv=home.namesrv_addr, settings=names):
                 pass
     assert said(caplog, "trimq.namesrv") == said(caplog, "trimq.broker") == []
+
+
+async def test_who_goes_by_another_address_is_not_its_own_rival(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A NameServer that was away while it changed still has the former address, where the broker listens."""
+    async with trimq.serve(tmp_path, settings={"brokerName": "b"}) as server:
+        identity = BrokerIdentity("DefaultCluster", "b", 0, server.broker_addr, "")
+        identity.change(host="localhost")
+        identity.change(port=1)
+        assert identity.address == "localhost:1"
+        async with Client.connect(server.namesrv_addr) as client:
+            await DuplicateBrokers(identity, BrokerConfig()).look(client, "asked by hand")
+    assert said(caplog, "trimq.broker") == []

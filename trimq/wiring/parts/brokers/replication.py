@@ -107,11 +107,11 @@ def replication(context: Context, others: OtherBrokers, registration: Registrati
     store.add_cut_listener(master.cut)
     address = MastersAddress(
         config.ha_master_address,
-        context.identity.name,
+        context.identity,
         others,
         lambda: registration.master_ha_address,
     )
-    same_log = LogComparison(context.identity.name, others, store)
+    same_log = LogComparison(context.identity, others, store)
     slave = None
     if context.plan.is_slave:
         slave = Slave(config, store.follow(), address.find, context.clock, same_log.why_not)
@@ -138,7 +138,7 @@ def part(context: Context, made: Replication, others: OtherBrokers, followed: Fo
         timers = followed.timers
         deletions = SlaveDeletions(followed.topics.table, context.store, lambda: slave.derived)
         sync = MetadataSync(
-            context.identity.name,
+            context.identity,
             others,
             _tables(followed, deletions),
             None if timers is None else timers.follow_checkpoint,

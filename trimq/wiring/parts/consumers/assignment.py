@@ -18,8 +18,8 @@ def cluster_routes(context: Context, name_servers: NameServers) -> ClusterRoutes
 def part(
     context: Context, routes: ClusterRoutes, modes: RequestModes, consumers: Consumers
 ) -> Part:
-    name = context.identity.name
+    identity = context.identity
     return Part(
         name="assignment",
-        processors=[QueryAssignment(context.config, name, routes, modes, consumers)],
+        processors=[QueryAssignment(context.config, identity, routes, modes, consumers)],
     )

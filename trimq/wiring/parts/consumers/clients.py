@@ -81,7 +81,7 @@ def part(
             ConsumeMessageDirectly(config, topics, groups, consumers, context.store),
             QueryTopicConsumeByWho(consumers, offsets),
             QuerySubscriptionByConsumer(consumers),
-            LockBatchMq(locks, context.identity.name, gating, context.plan.replies_wait),
+            LockBatchMq(locks, context.identity, gating, context.plan.replies_wait),
             UnlockBatchMq(locks),
         ],
         services={

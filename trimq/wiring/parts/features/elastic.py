@@ -64,7 +64,7 @@ def elastic_topics(
     maps = ElasticMaps(records, topics, store)
     groups = GatedGroups(records, maps, topics, offsets, clients.consumers, store, context.clock)
     commits = ElasticCommits(
-        context.identity.name,
+        context.identity,
         records,
         groups,
         offsets,
@@ -104,14 +104,14 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
     readers = ElasticReaders(groups, around.clients.consumers, around.offsets, store)
     scaling = Scaling(maps, readers, RetiredQueues(maps, readers, topics), context.clock)
     loads = PartitionLoads(maps, context.clock)
-    shared_topics = SharedTopics(maps, around.routes, context.identity.name)
+    shared_topics = SharedTopics(maps, around.routes, context.identity)
     descriptions = Descriptions(
         groups,
         readers,
         scaling,
         around.clients.locks,
         store,
-        context.identity.name,
+        context.identity,
         maps,
         loads,
     )

@@ -116,7 +116,7 @@ def lite_topics(
             metadata, offsets, batches, block_timeouts, events, store, clock
         ),
         life=life,
-        sharding=LiteSharding(context.identity.name, routes.writable_queues, life.exists),
+        sharding=LiteSharding(context.identity, routes.writable_queues, life.exists),
     )
 
 

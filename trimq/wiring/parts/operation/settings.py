@@ -2,11 +2,17 @@
 
 import dataclasses
 
+from trimq.broker.cluster.registration import Registration
 from trimq.broker.config import NEVER_AT_RUN_TIME
 from trimq.broker.topics.table import Topics
+from trimq.codec.records.addresses import unpack_host
 from trimq.processors.settings.get_broker_config import GetBrokerConfig
 from trimq.processors.settings.set_commitlog_read_mode import SetCommitlogReadMode
 from trimq.processors.settings.update_broker_config import UpdateBrokerConfig
+from trimq.remoting.contract import Peer
+from trimq.remoting.growth_limits import host_of, is_loopback
+from trimq.settings.announced import AnnouncedSettings
+from trimq.settings.endpoints import is_an_own_address
 from trimq.settings.running import RunningSettings
 from trimq.wiring.context import Context
 from trimq.wiring.part import Part
@@ -22,15 +28,27 @@ def running_settings(context: Context, topics: Topics) -> RunningSettings:
     return settings
 
 
-def part(settings: RunningSettings) -> Part:
+def part(context: Context, settings: RunningSettings, registration: Registration) -> Part:
+    timeout = context.config.register_broker_timeout_mills
     return Part(
         name="settings",
         processors=[
             GetBrokerConfig(settings),
-            UpdateBrokerConfig(settings),
+            UpdateBrokerConfig(
+                settings, AnnouncedSettings(settings, registration, timeout), is_of_this_host
+            ),
             SetCommitlogReadMode(),
         ],
     )
+
+
+def is_of_this_host(peer: Peer) -> bool:
+    """Whether the connection comes from this host, or from this container.
+
+    With the PROXY protocol both must: whom it is said to be from, and who says so.
+    """
+    hosts = (host_of(peer.remote_addr), host_of(unpack_host(peer.packed_host)))
+    return all(is_loopback(host) or is_an_own_address(host) for host in hosts)
 
 
 def _found_out(context: Context) -> dict[str, str]:
