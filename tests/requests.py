@@ -44,6 +44,7 @@ def topic_header(topic: str, queues: int, **fields: Any) -> CreateTopicRequestHe
 
 def heartbeat(
     consumers: Iterable[str],
+    *,
     producers: Iterable[str] = (),
     topics: Iterable[str] = ("T",),
     client_id: str = "c1",

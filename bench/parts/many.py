@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -317,8 +317,8 @@ async def _join_for(world: _World, seconds: float) -> None:
     async with AsyncExitStack() as stack:
         for first in range(0, len(names), _NAMES_A_REQUEST):
             client = await stack.enter_async_context(Client.connect(world.addr))
-            body = heartbeat(names[first : first + _NAMES_A_REQUEST], [_TOPIC])
-            await client.request(RequestCode.HEART_BEAT, None, body, timeout=_PATIENCE_SECONDS)
+            body = heartbeat(names[first : first + _NAMES_A_REQUEST], topics=[_TOPIC])
+            await replace(world, client=client).ask(RequestCode.HEART_BEAT, None, body)
         await trio.sleep(seconds)
 
 
@@ -333,7 +333,7 @@ async def _delete_groups(world: _World) -> None:
 async def _subscribe_topics(world: _World) -> None:
     topics = [f"t{number}" for number in world.numbers]
     for number, first in enumerate(range(0, len(topics), _NAMES_A_REQUEST)):
-        body = heartbeat([f"s{number}"], topics[first : first + _NAMES_A_REQUEST])
+        body = heartbeat([f"s{number}"], topics=topics[first : first + _NAMES_A_REQUEST])
         await world.ask(RequestCode.HEART_BEAT, None, body)
 
 

@@ -31,7 +31,7 @@ class OneClient:
     def beat(self, groups: str = "", producers: str = "") -> None:
         """It has these consumers and producers; a letter each."""
         request = Request(
-            RequestCode.HEART_BEAT, None, self.peer, heartbeat(groups, producers), 515
+            RequestCode.HEART_BEAT, None, self.peer, heartbeat(groups, producers=producers), 515
         )
         self.broker.processor(HeartBeat).handle(request)
 
