@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
-TESTING := $(VENV)/.testing
-SPARKING := $(VENV)/.sparking
+TESTING := $(VENV)/.has-test
+SPARKING := $(VENV)/.has-spark
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Where `make serve` listens; port 0 picks a free one.
 NAMESRV_LISTEN ?= 127.0.0.1:9876
@@ -16,16 +16,16 @@ PARTS := $(BIN)/python -m tests.run.parts
 WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 
-.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs clean
+.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site clean
 .PHONY: compat-live compat-record compat-mutants drift bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
 .DEFAULT_GOAL := help
 serve: $(INSTALLED)
 	@exec $(BIN)/python building/serving.py --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
-# Where no tool may be missing (TRIMQ_REQUIRE), Spark is installed, too.
-test: $(if $(TRIMQ_REQUIRE),$(SPARKING),$(TESTING))
+# Where no tool may be missing (TRIMQ_REQUIRE), Spark and what makes the site are installed, too.
+test: $(if $(TRIMQ_REQUIRE),$(SPARKING) $(VENV)/.has-site,$(TESTING))
 	@$(PARTS) first second
 # Spark first, so that no test of it is skipped.
-proof: $(SPARKING)
+proof: $(SPARKING) $(if $(TRIMQ_REQUIRE),$(VENV)/.has-site)
 	$(FETCHED)
 	@$(WITH_ENGINE) $(PARTS) $(if $(SINCE),--since $(SINCE)) build proof
 unit unit-bare: $(TESTING)
@@ -74,6 +74,8 @@ drift: $(TESTING)
 	@$(BIN)/python -m compat_tests.drift $(OLD) $(NEW) $(if $(KEEP),--keep)
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
+site: $(VENV)/.has-site
+	@$(BIN)/python -m docs.site
 fmt: $(TESTING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -90,10 +92,8 @@ $(INSTALLED): $(BIN)/python pyproject.toml requirements/runtime.txt
 	$(PIP) --require-hashes -r requirements/runtime.txt
 	$(PIP) --no-deps --editable .
 	@: > $@
-$(TESTING): $(INSTALLED) requirements/test.txt
-	$(PIP) --require-hashes -r requirements/test.txt
-	@: > $@
 # PySpark comes with all of Spark, 450 MB: only what needs it installs it.
-$(SPARKING): $(TESTING) requirements/spark.txt
-	$(PIP) --require-hashes -r requirements/spark.txt
+$(SPARKING) $(VENV)/.has-site: $(TESTING)
+$(VENV)/.has-%: requirements/%.txt $(INSTALLED)
+	$(PIP) --require-hashes -r $<
 	@: > $@

@@ -16,6 +16,7 @@ from setuptools import setup
 HERE: Final = Path(__file__).parent
 sys.path.insert(0, str(HERE / "building"))
 import compiling  # noqa: E402  # it lies beside this file, which is not a package
+import readme  # noqa: E402
 
 
 def scratch() -> str:
@@ -54,6 +55,8 @@ if compiling.BUILDING & set(sys.argv):
         reasons.give(str(missing))
 
 setup(
+    long_description=readme.for_an_index((HERE / "README.md").read_text("utf-8")),
+    long_description_content_type="text/markdown",
     ext_modules=extensions,
     cmdclass=compiling.commands(reasons),
     package_dir=editable_layout() if "editable_wheel" in sys.argv else {},

@@ -1,4 +1,4 @@
-"""Write the generated pages: compatibility, settings, mqadmin, security. ``make docs``.
+"""Write the generated pages: compatibility, settings, mqadmin, security, decisions. ``make docs``.
 
 A unit test regenerates them in memory and fails when the committed pages differ.
 """
@@ -9,6 +9,7 @@ from compat_tests.mqadmin.cases.catalogue import CASES
 from compat_tests.servers.versions import USUAL
 from docs import versions_page
 from docs.clients import CLIENTS
+from docs.decisions_page import decisions
 from docs.differences import DIFFERENCES
 from docs.request_codes import answered_codes
 from docs.security_page import security
@@ -350,6 +351,7 @@ PAGES = {
     "settings.md": settings,
     "mqadmin.md": mqadmin,
     "security.md": security,
+    "decisions/index.md": decisions,
     **versions_page.pages(),
 }
 

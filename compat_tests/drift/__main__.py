@@ -51,7 +51,12 @@ def table(found: list[Change]) -> Iterator[str]:
             yield f"\n## {kind.capitalize()}s\n\n| name | old | new | ours |\n|---|---|---|---|"
             for fact, old, new in own:
                 cells = (fact.name, old, new, file_of(fact) or NOTHING)
-                yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+                yield f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """As Markdown shows it: a `<` would begin a tag."""
+    return text.replace("|", chr(92) + "|").replace("<", "&lt;")
 
 
 def page(old: str, new: str, jars: Mapping[str, list[str]], found: list[Change]) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from compat_tests.servers import artifacts
+from docs import site
 from tests.run.part import ROOT
 
 VARIABLE: Final = "TRIMQ_REQUIRE"
@@ -70,6 +71,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         Tool("Go", _has("go"), "apt-get install golang-go"),
         Tool("C compiler", _compiler, "apt-get install gcc python3-dev"),
         Tool("Spark", _spark, ".venv/bin/pip install -r requirements/spark.txt (450 MB)"),
+        Tool("site", site.is_here, "make site"),
         Tool("root", lambda: os.geteuid() == 0, "run it as root, in a container perhaps"),
         Tool("networks", _has("ip", "tc", "nft"), "apt-get install iproute2 nftables"),
     )
