@@ -1,6 +1,6 @@
-"""Write the generated pages: compatibility, settings, mqadmin, security, decisions. ``make docs``.
+"""Write the generated pages: compatibility, settings, mqadmin, security, decisions; and systemd's units. ``make docs``.
 
-A unit test regenerates them in memory and fails when the committed pages differ.
+Unit tests regenerate them in memory and fail when the committed ones differ.
 """
 
 from pathlib import Path
@@ -14,6 +14,7 @@ from docs.differences import DIFFERENCES
 from docs.request_codes import answered_codes
 from docs.security_page import security
 from docs.settings_page import settings
+from docs.units import UNITS
 from trimq.codec.codes import OwnRequestCode, RequestCode
 from trimq.mqadmin import names
 from trimq.mqadmin.text.lines import LETTERS
@@ -360,6 +361,9 @@ def main() -> None:
     for name, make in PAGES.items():
         (HERE / name).write_text(make(), "utf-8")
         print(f"docs/{name}")
+    for name, text in UNITS.items():
+        (HERE.parent / "deploy/systemd" / name).write_text(text, "utf-8")
+        print(f"deploy/systemd/{name}")
 
 
 if __name__ == "__main__":

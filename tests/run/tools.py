@@ -73,6 +73,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         Tool("Spark", _spark, ".venv/bin/pip install -r requirements/spark.txt (450 MB)"),
         Tool("site", site.is_here, "make site"),
         Tool("root", lambda: os.geteuid() == 0, "run it as root, in a container perhaps"),
+        Tool("debootstrap", _has("debootstrap"), "apt-get install debootstrap"),
         Tool("networks", _has("ip", "tc", "nft"), "apt-get install iproute2 nftables"),
     )
 }

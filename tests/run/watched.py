@@ -161,7 +161,17 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ),
     ),
     # Several brokers under one supervisor are looked at by unit tests only. These start the command in many ways.
-    "supervising": Subject(("trimq/supervising",), ("cluster", "installs", "wire")),
+    "supervising": Subject(("trimq/supervising",), ("cluster", "installs", "releases", "wire")),
+    # What it makes of a server under a service manager is everybody's: trimq/process, trimq/settings.
+    "systemd": Subject(
+        (
+            "deploy/systemd",
+            "trimq/commands/install_service.py",
+            "trimq/commands/service_access.py",
+            "trimq/commands/service_units.py",
+        ),
+        ("installs", "releases"),
+    ),
     # What an archive of the sources holds beside them.
     "packaging": Subject(("LICENSE", "MANIFEST.in"), ("installs",)),
 }

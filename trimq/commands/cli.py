@@ -1,4 +1,4 @@
-"""The ``trimq`` command: ``server``, ``namesrv``, ``health``, ``inspect``, ``check``, ``offsets``, ``spark``.
+"""The ``trimq`` command: ``server``, ``namesrv`` and others, each of which has a file of its own.
 
 Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Each in a file of its name.
-_OTHERS: Final = ("check", "health", "inspect", "offsets", "spark")
+_OTHERS: Final = ("check", "health", "inspect", "install-service", "offsets", "spark")
 
 SERVER_EXAMPLES = """
 \b
@@ -63,7 +63,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _OTHERS:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(import_module(f"trimq.commands.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"trimq.commands.{name}"), name)
         return command
 
 
@@ -195,6 +196,7 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
 
     from trimq.serving.failures import explained, is_usage
 
+    refusal: Misused | Refused | None = None
     try:
         trio.run(start())
     except* Exception as errors:
@@ -202,4 +204,7 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
         if sentences is None:
             raise
         kind = Misused if is_usage(errors) else Refused
-        raise kind("; ".join(sentences)) from None
+        refusal = kind("; ".join(sentences))
+    # What is raised above would be put into the group again.
+    if refusal is not None:
+        raise refusal

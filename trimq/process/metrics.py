@@ -15,7 +15,9 @@ import trio
 
 from trimq.process.loop_turns import measured_turns
 from trimq.process.probes import Probe, Probes, wants_json
-from trimq.settings.endpoints import AddressError, Endpoint, listen
+from trimq.settings.endpoints import AddressError, Endpoint
+from trimq.settings.listening import listen
+from trimq.settings.passed_sockets import METRICS, PassedSockets
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
@@ -88,6 +90,7 @@ async def metrics_server(
     collector: "Collecting",
     refresh: Refresh | None = None,
     ready: Probe | None = None,
+    passed: PassedSockets | None = None,
 ) -> AsyncIterator[Endpoint]:
     """Serve ``/metrics`` until the block ends; yields the address that is listened on.
 
@@ -99,7 +102,7 @@ async def metrics_server(
     registry = CollectorRegistry(auto_describe=False)
     registry.register(collector)
     try:
-        sock = listen(endpoint)
+        sock = listen(endpoint, METRICS, passed)
     except AddressError as error:
         raise AddressError(f"cannot serve metrics on {endpoint}: {error}") from error
     with trio.socket.from_stdlib_socket(sock) as listening, measured_turns() as turns:

@@ -8,6 +8,7 @@ from trimq.process.loop_steps import LoopSteps
 from trimq.process.metrics import Sample
 from trimq.process.supervision import Supervisor
 from trimq.remoting.resources import Resources
+from trimq.settings.passed_sockets import PassedSockets
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class ProcessState:
     supervisor: Supervisor = field(default_factory=Supervisor)
     steps: LoopSteps = field(default_factory=LoopSteps)
     resources: Resources = field(default_factory=Resources)
+    # Those that it was given at its start, and nobody has taken yet.
+    passed: PassedSockets = field(default_factory=PassedSockets)
 
     def samples(self) -> Iterator[Sample]:
         """One scrape; it begins a new measurement of the longest step."""

@@ -16,12 +16,14 @@ from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.queue_types import stored_queue_types
 from trimq.process.garbage import frozen_garbage, look_when_due
 from trimq.process.metrics import Sample, SampleCollector, metrics_server
+from trimq.process.probes import Probe
 from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.server import Server
 from trimq.serving.readiness import Readiness
-from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen_broker
+from trimq.settings.endpoints import Endpoint, address_of
+from trimq.settings.listening import BrokerSockets, listen_broker
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
@@ -45,6 +47,7 @@ class RunningBroker:
     metrics_addr: str | None
     port: int
     siblings: Siblings | None
+    ready: Probe
 
 
 @asynccontextmanager
@@ -52,7 +55,9 @@ async def open_broker(
     plan: ServerPlan, name_servers: NameServers, process: ProcessState, clock: Clock
 ) -> AsyncIterator[RunningBroker]:
     """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
-    sockets = listen_broker(plan.listen, plan.replication.ha_listen_port, plan.more_hosts)
+    sockets = listen_broker(
+        plan.listen, plan.replication.ha_listen_port, plan.more_hosts, process.passed
+    )
     try:
         identity = _identity(plan, sockets)
         await trio.to_thread.run_sync(
@@ -90,7 +95,11 @@ async def open_broker(
                 )
                 async with _serving(plan, broker, sockets, process, ready) as metrics_addr:
                     yield RunningBroker(
-                        identity.address, metrics_addr, sockets.port, broker.common.brokers.siblings
+                        identity.address,
+                        metrics_addr,
+                        sockets.port,
+                        broker.common.brokers.siblings,
+                        ready.verdict,
                     )
             finally:
                 broker.parts.close()
@@ -159,7 +168,9 @@ async def _serving(
             figures = SampleCollector(partial(_samples, broker, process))
             metrics_addr = str(
                 await stack.enter_async_context(
-                    metrics_server(plan.metrics, figures, ready=ready.verdict)
+                    metrics_server(
+                        plan.metrics, figures, ready=ready.verdict, passed=process.passed
+                    )
                 )
             )
             log.info("metrics served: address=%s", metrics_addr)

@@ -1,5 +1,6 @@
 """Run servers: ``trimq.serve`` for programs, ``run_server`` and ``run_namesrv`` for the command line."""
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +12,8 @@ from trimq.base.clock import Clock
 from trimq.broker.cluster.registration import name_server_list
 from trimq.broker.services.siblings import Siblings
 from trimq.process.loop_steps import watched
+from trimq.process.probes import Probe
+from trimq.process.service_manager import told_manager
 from trimq.process.state import ProcessState
 from trimq.process.stop_signals import stop_signals
 from trimq.process.tls import server_tls
@@ -22,7 +25,8 @@ from trimq.serving.reachable import reachable
 from trimq.serving.ready_line import Ready, broker_line, namesrv_line
 from trimq.serving.running import open_broker
 from trimq.serving.several import check_not_several
-from trimq.settings.endpoints import Endpoint, listen
+from trimq.settings.endpoints import Endpoint
+from trimq.settings.listening import listen
 from trimq.settings.options import (
     NamesrvOptions,
     NamesrvPlan,
@@ -32,6 +36,7 @@ from trimq.settings.options import (
     prepare_store,
     server_plan,
 )
+from trimq.settings.passed_sockets import NAMESRV, PassedSockets
 from trimq.settings.process import limits_of, resources_of
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 from trimq.wiring.parts.brokers.cluster import NameServers
@@ -48,6 +53,8 @@ class RunningServer:
     # The port that the broker listens on, whatever clients are told.
     port: int = 0
     siblings: Siblings | None = None
+    # What /readyz says.
+    ready: Probe | None = None
 
 
 @asynccontextmanager
@@ -81,17 +88,21 @@ async def serve(
 
 @asynccontextmanager
 async def open_server(
-    options: ServerOptions, clock: Clock | None = None
+    options: ServerOptions, clock: Clock | None = None, passed: PassedSockets | None = None
 ) -> AsyncIterator[RunningServer]:
-    """Start everything that the options ask for; leaving the block is the clean shutdown."""
+    """Start everything that the options ask for; leaving the block is the clean shutdown.
+
+    `passed`: sockets that are open already.
+    """
     clock = clock or Clock()
-    plan = server_plan(options)
-    plan = reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
+    passed = passed or PassedSockets()
+    plan = planned(options)
+    passed.check(plan.listens_on())
     prepare_store(plan.store.root)
     check_not_several(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
-        process = ProcessState(resources=resources_of(plan.server))
+        process = ProcessState(resources=resources_of(plan.server), passed=passed)
         stack.enter_context(watched(process.steps))
         namesrv: Namesrv | None = None
         if plan.embedded is not None:
@@ -109,7 +120,14 @@ async def open_server(
             broker.metrics_addr,
             broker.port,
             broker.siblings,
+            broker.ready,
         )
+
+
+def planned(options: ServerOptions) -> ServerPlan:
+    """What the options ask for, with everything that it listens on."""
+    plan = server_plan(options)
+    return reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
 
 
 def made_namesrv(plan: NamesrvPlan, clock: Clock | None = None) -> Namesrv:
@@ -131,7 +149,7 @@ async def open_namesrv(
         limits=replace(limits_of(plan.server), first_byte_seconds=0),
         resources=process.resources,
     )
-    sock = listen(plan.listen)
+    sock = listen(plan.listen, NAMESRV, process.passed)
     bound = Endpoint(plan.listen.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:
         for name, service in namesrv.parts.services.items():
@@ -144,20 +162,36 @@ async def open_namesrv(
 async def run_server(options: ServerOptions, ready: Ready) -> None:
     """``trimq server``: until SIGINT or SIGTERM."""
     with stop_signals() as stop:
-        async with open_server(options) as running:
-            ready(broker_line(running.namesrv_addr, running.broker_addr, running.store))
+        async with (
+            told_manager() as manager,
+            open_server(options, passed=given_sockets()) as running,
+        ):
+            line = broker_line(running.namesrv_addr, running.broker_addr, running.store)
+            ready(line)
+            manager.serves(line, running.ready)
             await stop.wait()
+            manager.stops()
 
 
 async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     """``trimq namesrv``: until SIGINT or SIGTERM."""
     plan = namesrv_plan(options)
     with stop_signals() as stop:
+        passed = given_sockets()
+        passed.check([(NAMESRV, plan.listen)])
         namesrv = made_namesrv(plan)
-        process = ProcessState(resources=resources_of(plan.server))
-        async with open_namesrv(namesrv, plan, process) as bound:
-            ready(namesrv_line(str(bound)))
+        process = ProcessState(resources=resources_of(plan.server), passed=passed)
+        async with told_manager() as manager, open_namesrv(namesrv, plan, process) as bound:
+            line = namesrv_line(str(bound))
+            ready(line)
+            manager.serves(line)
             await stop.wait()
+            manager.stops()
+
+
+def given_sockets() -> PassedSockets:
+    """Of this process, which is not one that only uses `serve`."""
+    return PassedSockets.of_environment(os.environ)
 
 
 __all__ = ["RunningServer", "ServerOptions", "ServerPlan", "open_server", "serve"]

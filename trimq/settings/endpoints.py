@@ -1,20 +1,8 @@
-"""Addresses and listening sockets: ``HOST:PORT`` texts, and ports that belong together.
+"""Addresses: ``HOST:PORT`` texts, what names mean, and which address clients are told."""
 
-A broker listens on its port p, on p - 2 (RocketMQ's VIP or "fast" port, which Java clients and slaves
-compute themselves) and on p + 1 for replication, unless ``haListenPort`` names another.
-"""
-
-import errno
 import socket
-from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import ip_address
-
-BACKLOG = 1024
-VIP_OFFSET = -2
-HA_OFFSET = 1
-_ATTEMPTS = 200
 
 
 class AddressError(ValueError):
@@ -46,119 +34,6 @@ class Endpoint:
                 f"'{text}' is not an address: write HOST:PORT, e.g. 127.0.0.1:9876"
             )
         return cls(host, int(port))
-
-
-def listen(endpoint: Endpoint) -> socket.socket:
-    """A listening, non-blocking TCP socket bound to the endpoint."""
-    host = endpoint.host and address_of(endpoint.host)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if host == "::":
-            # All addresses, whatever this machine's default is.
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        sock.bind((host, endpoint.port))
-        sock.listen(BACKLOG)
-        sock.setblocking(False)
-    except OSError as error:
-        sock.close()
-        raise AddressError(_why(endpoint, error)) from error
-    return sock
-
-
-def _why(endpoint: Endpoint, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {endpoint.port} on {endpoint.host} is in use: another broker or NameServer may be"
-            " running; stop it or choose another port with --listen or --namesrv-listen (port 0 picks a free one)"
-        )
-    return f"cannot listen on {endpoint}: {error.strerror or error}"
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerSockets:
-    """The listening sockets of a broker: for clients, for those that compute its VIP port, for slaves.
-
-    Of each kind one for every address.
-    """
-
-    main: Sequence[socket.socket]
-    vip: Sequence[socket.socket]
-    ha: Sequence[socket.socket]
-    port: int
-
-    @property
-    def ha_port(self) -> int:
-        port: int = self.ha[0].getsockname()[1]
-        return port
-
-    def close(self) -> None:
-        for sock in (*self.main, *self.vip, *self.ha):
-            sock.close()
-
-
-def listen_broker(
-    endpoint: Endpoint, ha_port: int = 0, more_hosts: Sequence[str] = ()
-) -> BrokerSockets:
-    """Bind a broker's port p, its VIP port p - 2, and `ha_port` or p + 1 for slaves, on `more_hosts` too.
-
-    With port 0 a p is picked so that p - 2 and p + 1 are free too. The VIP port of an explicit
-    port must be free as well: Java clients with ``vipChannelEnabled`` go there without asking.
-    """
-    if endpoint.port:
-        if endpoint.port + VIP_OFFSET < 1 or endpoint.port + HA_OFFSET > 65535:
-            raise AddressSyntaxError(
-                f"a broker also needs its port - 2 and its port + 1: {endpoint} does not have both"
-            )
-        return _listen_on_each(endpoint, ha_port, more_hosts)
-    last: AddressError | None = None
-    for _ in range(_ATTEMPTS):
-        with listen(endpoint) as probe:
-            port = probe.getsockname()[1]
-        if not 1026 <= port <= 65534:
-            continue
-        try:
-            return _listen_on_each(Endpoint(endpoint.host, port), ha_port, more_hosts)
-        except AddressError as error:
-            last = error
-    raise AddressError(f"no free group of ports on {endpoint.host}: {last}")
-
-
-def _listen_on_each(endpoint: Endpoint, ha_port: int, more_hosts: Sequence[str]) -> BrokerSockets:
-    with ExitStack() as opened:
-        groups = []
-        for host in (endpoint.host, *more_hosts):
-            groups.append(_listen_all(Endpoint(host, endpoint.port), ha_port))
-            for sock in groups[-1]:
-                opened.callback(sock.close)
-        opened.pop_all()
-    main, vip, ha = zip(*groups, strict=True)
-    return BrokerSockets(main, vip, ha, endpoint.port)
-
-
-def _listen_all(
-    endpoint: Endpoint, ha_port: int
-) -> tuple[socket.socket, socket.socket, socket.socket]:
-    """The ports of one address."""
-    with ExitStack() as opened:
-        main = listen(endpoint)
-        opened.callback(main.close)
-        try:
-            vip = listen(Endpoint(endpoint.host, endpoint.port + VIP_OFFSET))
-        except AddressError as error:
-            raise AddressError(
-                f"cannot listen on the VIP port of {endpoint} (its port - 2): {error}"
-            ) from error
-        opened.callback(vip.close)
-        try:
-            ha = listen(Endpoint(endpoint.host, ha_port or endpoint.port + HA_OFFSET))
-        except AddressError as error:
-            raise AddressError(
-                f"cannot listen on the port for slaves of {endpoint} (haListenPort, or its port + 1): {error}"
-            ) from error
-        opened.pop_all()
-    return main, vip, ha
 
 
 def told_address(listening: Endpoint) -> str:

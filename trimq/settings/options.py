@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from trimq.settings.endpoints import (
     address_of,
     told_address,
 )
+from trimq.settings.listening import broker_endpoints
+from trimq.settings.passed_sockets import METRICS, NAMESRV, SLAVES
 from trimq.settings.process import ServerConfig
 from trimq.settings.sources import Sources, check_keys, given, only_of, with_changes
 from trimq.settings.tls import TlsConfig
@@ -88,6 +90,17 @@ class ServerPlan:
     supervised: bool = False
     sources: Sources = Sources()
     more_hosts: Sequence[str] = ()
+
+    def listens_on(self) -> Iterator[tuple[str, Endpoint]]:
+        """Each address, and what it is for (passed_sockets.py)."""
+        if self.embedded is not None:
+            yield NAMESRV, self.embedded.listen
+        if self.listen.port:
+            ports = broker_endpoints(self.listen, self.replication.ha_listen_port, self.more_hosts)
+            # The port for slaves is closed where none is served.
+            yield from (one for one in ports if one[0] != SLAVES or self.serves_slaves)
+        if self.metrics is not None:
+            yield METRICS, self.metrics
 
     @property
     def serves_slaves(self) -> bool:

@@ -2,10 +2,15 @@
 
 Its standard input is a pipe that the supervisor holds: when that ends, so does the broker, whatever ended the
 supervisor. Over it comes one line that names the siblings; over its standard output goes one that says where it is.
+
+Where a service manager has a watchdog over the supervisor, the supervisor is the watchdog over the brokers: each then
+writes an empty line whenever its loop has turned for a while. One that hangs is ended and started again by itself; the
+manager would have to end all of them.
 """
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +19,7 @@ from typing import Final
 
 import trio
 
+from trimq.process.service_manager import WATCHDOG_SIGNAL
 from trimq.process.stop_signals import STOP_SECONDS
 from trimq.serving.failures import ChildFailed
 from trimq.settings.endpoints import Endpoint
@@ -25,13 +31,21 @@ FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
 # A broker ends by itself within STOP_SECONDS of its own.
 KILL_SECONDS: Final = STOP_SECONDS + 0.4
+# What one that hangs may take to say where.
+_LAST_WORDS_SECONDS: Final = 2.0
+_LINES: Final = 4096
 
 
 class Child:
     def __init__(
-        self, member: Member, namesrv: str, arguments: Sequence[str], metrics: bool
+        self,
+        member: Member,
+        namesrv: str,
+        arguments: Sequence[str],
+        metrics: bool,
+        watchdog_seconds: float = 0.0,
     ) -> None:
-        """`arguments` are those that all brokers share."""
+        """`arguments` are those that all brokers share. `watchdog_seconds`: how long it may be silent; 0: always."""
         self.member = member
         self.address = ""
         self.port = 0
@@ -40,6 +54,7 @@ class Child:
         self._namesrv = namesrv
         self._arguments = arguments
         self._metrics = metrics
+        self._watchdog_seconds = watchdog_seconds
         self._process: trio.Process | None = None
         self._siblings: list[str] | None = None
         self._stopping = False
@@ -66,7 +81,10 @@ class Child:
         while not self._stopping:
             began = trio.current_time()
             process = await trio.lowlevel.open_process(
-                self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                self.command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=self._environment(),
             )
             self._process = process
             try:
@@ -78,6 +96,8 @@ class Child:
                         log.info(
                             "broker is back: name=%s address=%s", self.member.name, self.address
                         )
+                    if self._watchdog_seconds:
+                        await self._watch(process)
                 code = await process.wait()
             finally:
                 await self._end(process)
@@ -96,6 +116,35 @@ class Child:
             )
             await trio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _environment(self) -> dict[str, str] | None:
+        """None: this process's own."""
+        if not self._watchdog_seconds:
+            return None
+        return {**os.environ, "WATCHDOG_USEC": str(int(self._watchdog_seconds * 1e6))}
+
+    async def _watch(self, process: trio.Process) -> None:
+        """Until it ends; one that hangs is ended."""
+        assert process.stdout is not None
+        while True:
+            with trio.move_on_after(self._watchdog_seconds) as patience:
+                if not await process.stdout.receive_some(_LINES):
+                    return
+            if self._stopping:
+                return
+            if patience.cancelled_caught:
+                break
+        log.error(
+            "broker hangs, ending it: name=%s silent_seconds=%.1f",
+            self.member.name,
+            self._watchdog_seconds,
+        )
+        process.send_signal(WATCHDOG_SIGNAL)
+        # Of one that was halted, too.
+        process.send_signal(signal.SIGCONT)
+        with trio.move_on_after(_LAST_WORDS_SECONDS):
+            await process.wait()
+        process.kill()
 
     async def _until_ready(self, process: trio.Process) -> bool:
         """Whether it says where it is before it ends."""

@@ -1,4 +1,7 @@
-"""A broker under a supervisor: says where it is in one line of JSON, and ends with its standard input."""
+"""A broker under a supervisor: says where it is in one line of JSON, and ends with its standard input.
+
+Then, if the supervisor asks for it by ``WATCHDOG_USEC``, it says that its loop turns.
+"""
 
 import json
 import logging
@@ -7,10 +10,12 @@ import select
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Final
 
 import trio
 
+from trimq.process.service_manager import pause_of, watchdog_seconds
 from trimq.process.stop_signals import stop_signals
 from trimq.serving.server import RunningServer, open_server
 from trimq.settings.options import ServerOptions
@@ -24,6 +29,7 @@ _LINE: Final = 1 << 20
 
 async def run_supervised(options: ServerOptions) -> None:
     """Until SIGTERM, or until the supervisor is gone. SIGINT is for the supervisor."""
+    pause = pause_of(watchdog_seconds(os.environ))
     with stop_signals(ignored=(signal.SIGINT,)) as stop:
         # Before anything is opened, which may take long.
         threading.Thread(target=_watch, args=(sys.stdin.fileno(),), daemon=True).start()
@@ -37,6 +43,8 @@ async def run_supervised(options: ServerOptions) -> None:
             sys.stdout.flush()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_listen, running)
+                if pause:
+                    nursery.start_soon(_show_life, sys.stdout.fileno(), pause)
                 await stop.wait()
                 nursery.cancel_scope.cancel()
 
@@ -50,6 +58,16 @@ def _watch(pipe: int) -> None:
     log.error("the supervisor is gone, stopping")
     signal.setitimer(signal.ITIMER_REAL, ORPHAN_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+async def _show_life(pipe: int, pause: float) -> None:
+    """An empty line for each pause, by the loop itself; until cancelled."""
+    os.set_blocking(pipe, False)
+    while True:
+        # A supervisor that reads nothing has enough of them.
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(pipe, b"\n")
+        await trio.sleep(pause)
 
 
 async def _listen(running: RunningServer) -> None:

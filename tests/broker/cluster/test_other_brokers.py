@@ -18,7 +18,8 @@ from trimq.codec.headers.base import Header
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.server import Server
-from trimq.settings.endpoints import Endpoint, listen
+from trimq.settings.endpoints import Endpoint
+from trimq.settings.listening import listen
 
 NAME = "broker-a"
 

@@ -14,7 +14,8 @@ from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.clients.client import Client
 from trimq.remoting.tls.contexts import client_context
-from trimq.settings.endpoints import AddressError, Endpoint, listen
+from trimq.settings.endpoints import AddressError, Endpoint
+from trimq.settings.listening import listen
 from trimq.settings.parsing import SettingsError
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError

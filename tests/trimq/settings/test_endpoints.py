@@ -2,7 +2,8 @@
 
 import pytest
 
-from trimq.settings.endpoints import AddressError, Endpoint, listen, listen_broker, told_address
+from trimq.settings.endpoints import AddressError, Endpoint, told_address
+from trimq.settings.listening import listen, listen_broker
 
 
 def test_parse_reads_hosts_and_ports() -> None:

@@ -147,6 +147,27 @@ def test_children_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
     assert min(took) < 5, took
 
 
+def test_one_that_hangs_is_started_again_where_there_is_a_watchdog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WATCHDOG_USEC", "3000000")
+    family = Family(tmp_path / "family")
+    try:
+        addresses = family.ready()
+        pids = family.children()
+        os.kill(pids[0], signal.SIGSTOP)
+        until(lambda: "broker hangs, ending it: name=b-" in family.log.read_text(), "it is seen")
+        until(lambda: "broker is back: name=b-" in family.log.read_text(), "it comes back")
+        # Where it was, before it ended.
+        assert "most recent call first" in family.log.read_text()
+        assert is_gone(pids[0])
+        assert [send(addr, "Made") for addr in addresses] == [0, 0]
+        family.process.send_signal(signal.SIGTERM)
+        assert family.process.wait(PATIENCE) == 0
+    finally:
+        family.end()
+
+
 def test_a_broker_that_cannot_start_ends_it(tmp_path: Path) -> None:
     family = Family(tmp_path / "family", "--set", "mappedFileSizeCommitLog=1")
     assert family.process.wait(PATIENCE) in {1, 2}

@@ -1,0 +1,1 @@
+"""TriMQ as it is deployed, on systems like those of its users."""
