@@ -90,7 +90,8 @@ class Outbox:
         if self._closed:
             return
         sent = 0
-        if not self._sending:
+        # Before `open` there may be some that nobody sends yet: these come behind them.
+        if not self._sending and not self._buffers:
             try:
                 sent = self._wire.send_now(buffers)
             except OSError as error:

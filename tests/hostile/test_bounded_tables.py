@@ -118,9 +118,7 @@ async def test_consumers_of_a_connection_have_a_bound(tmp_path: Path) -> None:
 async def test_producers_of_a_connection_have_a_bound(tmp_path: Path) -> None:
     async with trimq.serve(tmp_path) as server, Client.connect(server.broker_addr) as client:
         for first in (0, 600):
-            body = heartbeat(
-                [], producers=[f"p{number}" for number in range(first, first + 600)]
-            )
+            body = heartbeat([], producers=[f"p{number}" for number in range(first, first + 600)])
             answer = await client.request(RequestCode.HEART_BEAT, None, body, timeout=20)
         assert "maxConnectionGroups" in (answer.remark or "")
 
