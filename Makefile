@@ -16,7 +16,7 @@ PARTS := $(BIN)/python -m tests.run.parts
 WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 
-.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site clean
+.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site image clean
 .PHONY: compat-live compat-record compat-mutants drift bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
 .DEFAULT_GOAL := help
 serve: $(INSTALLED)
@@ -72,10 +72,9 @@ soak soak-kills soak-spark: $(TESTING)
 	$(BIN)/python -m tests.run.soak $@
 drift: $(TESTING)
 	@$(BIN)/python -m compat_tests.drift $(OLD) $(NEW) $(if $(KEEP),--keep)
-docs: $(TESTING)
-	$(BIN)/python -m docs.generate
-site: $(VENV)/.has-site
-	@$(BIN)/python -m docs.site
+docs: $(TESTING) ; $(BIN)/python -m docs.generate
+site: $(VENV)/.has-site ; @$(BIN)/python -m docs.site
+image: $(BIN)/python ; $(BIN)/python building/image.py
 fmt: $(TESTING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .

@@ -57,8 +57,10 @@ Listings = dict[str, ClusterInfo]
 """What NameServers list, by the NameServers' addresses."""
 
 
-async def servers_health(link: Link, broker: str | None, with_others: bool) -> list[ServerHealth]:
-    """All NameServers of the link, the broker at that address, and if wanted the others that are listed."""
+async def name_servers_health(
+    link: Link, need_brokers: bool
+) -> tuple[list[ServerHealth], Listings]:
+    """All NameServers of the link, and what they list. `need_brokers`: one that lists none is not healthy."""
     listings: Listings = {}
     found = []
     for addr in link.name_servers:
@@ -66,8 +68,14 @@ async def servers_health(link: Link, broker: str | None, with_others: bool) -> l
         with _noted(server):
             answer = await ask(link, addr, RequestCode.GET_BROKER_CLUSTER_INFO)
             listings[addr] = decode_body(ClusterInfo, answer.body)
-            if broker is None and not _members(listings[addr]):
+            if need_brokers and not _members(listings[addr]):
                 server.why.append("it lists no broker")
+    return found, listings
+
+
+async def servers_health(link: Link, broker: str | None, with_others: bool) -> list[ServerHealth]:
+    """All NameServers of the link, the broker at that address, and if wanted the others that are listed."""
+    found, listings = await name_servers_health(link, need_brokers=broker is None)
     known = set()
     if broker is not None:
         found.append(one := ServerHealth(BROKER, broker))

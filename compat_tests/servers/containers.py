@@ -47,7 +47,7 @@ def _launcher_or_none() -> Launcher | None:
     if not engine_answers():
         if asked != "1":
             return None
-        _start_engine()
+        start_engine()
     _make_image()
     return ContainerLauncher()
 
@@ -73,7 +73,7 @@ def _docker(
     return _run("docker", *arguments, check=check, env=env)
 
 
-def _start_engine() -> None:
+def start_engine() -> None:
     """Needs root. The engine is stopped again when this process ends."""
     if shutil.which("dockerd") is None or shutil.which("debootstrap") is None:
         _run("apt-get", "install", "-y", "--no-install-recommends", *PACKAGES)

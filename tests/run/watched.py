@@ -140,6 +140,11 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         # Spark reads packed bodies in `clients`, and is installed in `installs`.
         ("clients", "installs", "reports", "spark", "spark-away"),
     ),
+    "images": Subject(
+        # Scripts and containers alone call RocketMQ's commands by their names.
+        ("deploy", "trimq/commands/original"),
+        ("images",),
+    ),
     "mqadmin": Subject(
         ("mqadmin", "trimq/commands/health.py"),
         # Documented commands, traces, static topics, and moves to TriMQ.

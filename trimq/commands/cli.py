@@ -87,7 +87,12 @@ def main() -> None:
 
 
 @main.command(epilog=SERVER_EXAMPLES)
-@click.option("-c", "--config", type=click.Path(path_type=Path), help="A RocketMQ broker.conf.")
+@click.option(
+    "-c",
+    "--config",
+    type=click.Path(path_type=Path, readable=False),
+    help="A RocketMQ broker.conf.",
+)
 @click.option(
     "-n",
     "--namesrv",
@@ -163,7 +168,9 @@ def server(
     metavar="HOST:PORT",
     help="Where the NameServer listens.  [default: listenPort of the file, or 127.0.0.1:9876]",
 )
-@click.option("--config", type=click.Path(path_type=Path), help="A RocketMQ namesrv.conf.")
+@click.option(
+    "--config", type=click.Path(path_type=Path, readable=False), help="A RocketMQ namesrv.conf."
+)
 @click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A setting.")
 @_logging_options
 def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:

@@ -6,6 +6,7 @@ Everything else is a bug and keeps its traceback.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from trimq.base.user_ids import user_ids
 from trimq.broker.tables.file import TableDamaged
 from trimq.settings.endpoints import AddressError, AddressSyntaxError
 from trimq.settings.parsing import SettingsError
@@ -24,6 +25,7 @@ class ChildFailed(RuntimeError):
 EXPLAINED: tuple[type[Exception], ...] = (
     AddressError,
     ChildFailed,
+    PermissionError,
     SettingsError,
     StoreError,
     TableDamaged,
@@ -41,7 +43,18 @@ def explained(errors: BaseExceptionGroup[BaseException]) -> list[str] | None:
 def _sentence(error: BaseException) -> str:
     if isinstance(error, StoreDamaged):
         return f"{error}. {_DAMAGED}"
+    if _is_refused(error):
+        return f"{error} ({user_ids()})"
     return str(error)
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Whether it is, or comes from, a file that this user may not use."""
+    while error is not None:
+        if isinstance(error, PermissionError):
+            return True
+        error = error.__cause__
+    return False
 
 
 def is_usage(errors: BaseExceptionGroup[BaseException]) -> bool:
@@ -67,5 +80,6 @@ async def explained_plainly() -> AsyncIterator[None]:
     except BaseExceptionGroup as group:
         leaves = _leaves(group)
         if len(leaves) == 1 and isinstance(leaves[0], EXPLAINED):
-            raise leaves[0] from None
+            # Without the groups, and with what it came from.
+            raise leaves[0] from leaves[0].__cause__
         raise

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trimq.base.user_ids import user_ids
 from trimq.broker.cluster.registration import name_server_list
 from trimq.broker.config import SLAVE, SYNC_MASTER, BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
@@ -306,12 +307,12 @@ def prepare_store(root: Path) -> None:
         make_durable_directory(root)
         if not os.access(root, os.W_OK | os.X_OK):
             raise settings.SettingsError(
-                f"the store directory {root} cannot be written by this user;"
-                " choose another with --store"
+                f"the store directory {root} cannot be written by this user ({user_ids()});"
+                " let it, or choose another with --store"
             )
     except OSError as error:
         raise settings.SettingsError(
-            f"the store directory {root} cannot be used: {error.strerror or error};"
+            f"the store directory {root} cannot be used: {error.strerror or error} ({user_ids()});"
             " choose another with --store"
         ) from error
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from trimq.base.setting_fields import DECLARED, Declaration
+from trimq.base.user_ids import user_ids
 from trimq.codec.java.properties import decode_properties, read_properties
 
 C = TypeVar("C")
@@ -180,7 +181,9 @@ def read_file_as_it_is(path: Path) -> dict[str, str]:
     try:
         return read_properties(decode_properties(path.read_bytes()), stripped=False)
     except OSError as error:
-        raise SettingsError(f"cannot read {path}: {error.strerror or error}") from error
+        raise SettingsError(
+            f"cannot read {path}: {error.strerror or error} ({user_ids()})"
+        ) from error
     except ValueError as error:
         raise SettingsError(f"cannot read {path}: {error}") from error
 

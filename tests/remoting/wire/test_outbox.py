@@ -1,4 +1,4 @@
-"""What a connection sends while nothing sends yet: clients ask as soon as they have it, its task may come after them."""
+"""What a connection sends while nothing sends yet: clients ask as soon as they have it, perhaps before its task."""
 
 from __future__ import annotations
 

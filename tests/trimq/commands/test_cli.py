@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from trimq.base.user_ids import user_ids
 from trimq.commands.cli import main
 from trimq.serving.failures import explained
-from trimq.store.errors import StoreDamaged
+from trimq.store.errors import StoreDamaged, StoreError
 
 TRIMQ = [sys.executable, "-m", "trimq"]
 READY = re.compile(
@@ -142,6 +143,17 @@ def test_the_error_of_a_damaged_store_says_what_to_do() -> None:
     (sentence,) = explained(group) or []
     assert "s/commitlog/0 is damaged at byte 218" in sentence
     assert "'trimq check STORE'" in sentence
+
+
+def test_a_file_of_another_user_says_who_has_asked_for_it() -> None:
+    refused = PermissionError(13, "Permission denied", "s/config/topics.json")
+    store = StoreError("the disk failed while opening s")
+    store.__cause__ = refused
+    sentences = explained(ExceptionGroup("", [refused, store])) or []
+    assert sentences == [
+        f"[Errno 13] Permission denied: 's/config/topics.json' ({user_ids()})",
+        f"the disk failed while opening s ({user_ids()})",
+    ]
 
 
 @pytest.mark.parametrize("words", [["offsets", "report", "--help"], ["offsets", "report"]])

@@ -1,0 +1,1 @@
+original.sh

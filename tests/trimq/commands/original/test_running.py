@@ -1,0 +1,128 @@
+"""The servers of a machine: which run, how they are stopped, whether they are well."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE
+from trimq.commands.original.commands import run
+from trimq.commands.original.health import container_health
+from trimq.commands.original.launch import NotLaunched
+from trimq.commands.original.processes import Running, running_servers
+from trimq.commands.original.shutdown import shut_down
+from trimq.testing import TestServer, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with running_server(settings={"brokerName": "broker-a"}) as started:
+        yield started
+
+
+def closed_addr() -> str:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{sock.getsockname()[1]}"
+
+
+def test_servers_are_found_by_their_command_lines(tmp_path: Path) -> None:
+    for pid, words in {
+        "1": ("sh", "-c", "trimq server"),
+        "10": (
+            "/usr/bin/python3",
+            "-P",
+            "-m",
+            "trimq",
+            "server",
+            "--listen",
+            "a:1",
+            "--listen",
+            "b:2",
+        ),
+        "9": ("python3", "/usr/local/bin/trimq", "namesrv"),
+        "11": ("python3", "-m", "trimq", "health"),
+        "12": ("grep", "trimq", "server"),
+        "13": (),
+    }.items():
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "cmdline").write_text("".join(f"{word}\0" for word in words))
+    (tmp_path / "14").mkdir()
+    (tmp_path / "self").mkdir()
+    found = list(running_servers(tmp_path))
+    assert [(one.pid, one.kind) for one in found] == [(9, "namesrv"), (10, "server")]
+    assert found[1].option("--listen") == "b:2"
+    assert found[1].option("--store") is None
+
+
+def test_a_server_is_asked_to_stop() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as sleeper:
+        found = [Running(sleeper.pid, "server", ()), Running(1, "namesrv", ())]
+        assert shut_down("broker", found) == [f"broker asked to stop: pid={sleeper.pid}"]
+        assert sleeper.wait(PATIENCE) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence", "code"),
+    [
+        ("namesrv", "no namesrv of TriMQ's runs here", 255),
+        ("proxy", "no proxy of TriMQ's runs here", 255),
+        ("", "nothing is not one of broker, namesrv", 2),
+    ],
+)
+def test_nothing_to_stop(what: str, sentence: str, code: int) -> None:
+    with pytest.raises(NotLaunched, match=sentence) as raised:
+        shut_down(what, [Running(1, "server", ())])
+    assert raised.value.code == code
+
+
+def test_commands_end_with_their_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["/opt/bin/mqproxy", "-pc", "x"]) == 1
+    assert run(["mqother"]) == 2
+    assert run([]) == 2
+    assert capsys.readouterr().err.count("Error: ") == 3
+
+
+def broker(listen: str, *words: str) -> Running:
+    return Running(1, "server", ("--listen", listen, *words))
+
+
+def name_server(listen: str) -> Running:
+    return Running(2, "namesrv", ("--listen", listen))
+
+
+def test_a_broker_and_a_name_server_are_well(server: TestServer) -> None:
+    embedded = ("--namesrv-listen", server.namesrv_addr)
+    both = container_health([broker(server.broker_addr, *embedded)], {})
+    assert [(one.kind, one.ok) for one in both] == [("NameServer", True), ("broker", True)]
+    (one,) = container_health([broker(server.broker_addr)], {"NAMESRV_ADDR": server.namesrv_addr})
+    assert (one.name, one.ok) == ("broker-a", True)
+    everywhere = server.namesrv_addr.replace("127.0.0.1", "0.0.0.0")
+    (one,) = container_health([name_server(everywhere)], {})
+    assert (one.addr, one.ok) == (server.namesrv_addr, True)
+
+
+def test_a_name_server_elsewhere_is_no_fault_of_a_broker(server: TestServer) -> None:
+    (one,) = container_health([broker(server.broker_addr, "--namesrv", closed_addr())], {})
+    assert one.ok
+
+
+def test_what_does_not_answer_is_not_well() -> None:
+    (one,) = container_health([name_server(closed_addr())], {})
+    assert one.ok is False
+    (one,) = container_health([broker(closed_addr())], {})
+    assert one.ok is False
+    assert container_health([], {}) == []
+
+
+def test_a_broker_that_wants_tls_is_well() -> None:
+    with running_server(settings={"tls.server.mode": "enforcing"}) as started:
+        named = ("--namesrv-listen", started.namesrv_addr)
+        found = container_health([broker(started.broker_addr, *named)], {})
+    assert [one.ok for one in found] == [True, True]

@@ -1,0 +1,90 @@
+"""Whether the servers of this container are well: for the image's HEALTHCHECK.
+
+Only what runs here counts. A NameServer that answers is healthy, whatever its brokers do. A broker is healthy when
+`trimq health` says so of it; of the NameServers it is asked only whether they know it.
+"""
+
+import ssl
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from trimq.admin.brokers.health import ServerHealth, name_servers_health, servers_health
+from trimq.admin.connecting.addresses import name_server_list
+from trimq.admin.connecting.blocking_link import BlockingLink, result_of
+from trimq.commands.original.processes import Running
+from trimq.commands.original.servers import BROKER_PORT, NAMESRV_PORT
+
+# A little less than the time that Docker gives a check.
+_SECONDS: Final = 2.0
+
+
+def container_health(
+    servers: Iterable[Running], environment: Mapping[str, str]
+) -> list[ServerHealth]:
+    """One for each server; none when nothing runs."""
+    found = []
+    for one in servers:
+        if one.kind == "namesrv":
+            found += _name_server(one.option("--listen"))
+            continue
+        embedded = one.option("--namesrv-listen")
+        if embedded is not None:
+            found += _name_server(embedded)
+        named = one.option("--namesrv") or (
+            _here(embedded, NAMESRV_PORT) if embedded else environment.get("NAMESRV_ADDR")
+        )
+        found += _broker(one.option("--listen"), named)
+    return found
+
+
+def _here(listen: str | None, default: int) -> str:
+    """How to reach what listens there."""
+    host, _, port = (listen or "").rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if host in ("", "0.0.0.0", "::"):
+        host = "127.0.0.1"
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{port or default}"
+
+
+def _name_server(listen: str | None) -> list[ServerHealth]:
+    addr = _here(listen, NAMESRV_PORT)
+
+    def ask(link: BlockingLink) -> list[ServerHealth]:
+        found, _ = result_of(name_servers_health(link, need_brokers=False))
+        return found
+
+    return _asked((addr,), ask, addr)
+
+
+def _broker(listen: str | None, named: str | None) -> list[ServerHealth]:
+    addr = _here(listen, BROKER_PORT)
+
+    def ask(link: BlockingLink) -> list[ServerHealth]:
+        return result_of(servers_health(link, addr, with_others=False))
+
+    return _asked(name_server_list(named) if named else (), ask, addr)
+
+
+def _asked(
+    named: Sequence[str], ask: Callable[[BlockingLink], list[ServerHealth]], own: str
+) -> list[ServerHealth]:
+    """What is found of the server at `own`: in plain text, and by TLS if that one wants nothing else."""
+    found: list[ServerHealth] = []
+    for tls in (None, _any_certificate()):
+        link = BlockingLink(named, _SECONDS, tls, None)
+        try:
+            found = [one for one in ask(link) if one.addr == own]
+        finally:
+            link.close()
+        if not any(one.why for one in found):
+            break
+    return found
+
+
+def _any_certificate() -> ssl.SSLContext:
+    """Nobody else answers on an own port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
