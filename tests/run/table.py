@@ -92,6 +92,7 @@ _LIVE: Final = (
     _live("elastic", "elastic", turn=2, seconds=200),
     _live("order", "scenarios", "order", turn=0, tools=REAL_AND_GO, seconds=180),
     _live("releases", "releases", tools=("root", "debootstrap"), seconds=150),
+    _live("chart", "releases", "chart chart_runs chart_containers", tools=("Go",), seconds=150),
     _live("reports", "reports", seconds=120),
     _live("filters", "filters drift", seconds=80),
 )

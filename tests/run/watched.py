@@ -142,7 +142,10 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     "images": Subject(
         # Scripts and containers alone call RocketMQ's commands by their names.
-        ("deploy", "trimq/commands/original"),
+        (
+            *("deploy/Dockerfile", "deploy/bin", "deploy/building", "deploy/conf"),
+            "trimq/commands/original",
+        ),
         ("images",),
     ),
     "mqadmin": Subject(
@@ -177,6 +180,8 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ),
         ("installs", "releases"),
     ),
+    # Nothing but the chart's own tests reads it.
+    "chart": Subject(("deploy/helm",), ("chart",)),
     # What an archive of the sources holds beside them.
     "packaging": Subject(("LICENSE", "MANIFEST.in"), ("installs",)),
 }
