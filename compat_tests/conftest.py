@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.comparing.records import Records
+from compat_tests.installs.plain_debian import SUITES
 from compat_tests.scenarios.batches import Case
 from compat_tests.scenarios.stage import Stage
 from compat_tests.servers.containers import launcher
@@ -63,6 +64,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=60,
         help="for how long orderly consumers join and leave (make soak: 900)",
+    )
+    parser.addoption(
+        "--plain-debian",
+        action="append",
+        choices=SUITES,
+        default=[],
+        help="play a newcomer's first minutes on a Debian of this suite, for twelve minutes (make soak: on each)",
     )
     parser.addoption(
         "--sql-questions",

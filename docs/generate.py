@@ -1,4 +1,4 @@
-"""Write the generated pages: compatibility, settings, mqadmin, security, decisions; and systemd's units. ``make docs``.
+"""Write the pages that are made: settings, mqadmin, security, decisions, what tests take; systemd's units. ``make docs``.
 
 Unit tests regenerate them in memory and fail when the committed ones differ.
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compat_tests.mqadmin.cases.catalogue import CASES
 from compat_tests.servers.versions import USUAL
-from docs import versions_page
+from docs import times_page, versions_page
 from docs.clients import CLIENTS
 from docs.decisions_page import decisions
 from docs.differences import DIFFERENCES
@@ -353,6 +353,7 @@ PAGES = {
     "mqadmin.md": mqadmin,
     "security.md": security,
     "decisions/index.md": decisions,
+    "test-times.md": times_page.times,
     **versions_page.pages(),
 }
 

@@ -9,14 +9,10 @@ import sys
 from pathlib import Path
 
 from compat_tests.installs.installs import copy_checkout
+from compat_tests.installs.plain_debian import LEFT_OUT
 
 # What a Makefile and git cannot do without is in the shell, or beside git.
 PROGRAMS = ("git", "make")
-SAID = {
-    "smoke": "no JDK 17 here: apt-get install openjdk-17-jdk-headless",
-    "compiled": "no C compiler here: apt-get install gcc python3-dev",
-    "unit-spark": "no Spark here: ",
-}
 
 
 def bare_path(folder: Path) -> str:
@@ -52,7 +48,7 @@ def test_nothing_else_is_needed(tmp_path: Path) -> None:
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-4000:]
     assert "Traceback" not in said
-    for part, why in SAID.items():
+    for part, why in LEFT_OUT.items():
         assert f"    {part:<20}{why}" in said
     # A run in which a tool has to be there names all that are not, and begins nothing.
     must = {**environment, "TRIMQ_REQUIRE": "all"}

@@ -1,12 +1,12 @@
 """Runs parts of the tests side by side, and tells what each of them cost.
 
-``python -m tests.run.parts [--since COMMIT] GROUP...`` runs groups of `GROUPS` one after the other, and the parts of a
-group side by side, as many at a time as the group says; the name of a part stands for a group of it alone. What a
-part prints is shown in one piece when it has ended; until then a line a minute says what is running, because some
-observers take silence for a hang. At the end come a table, the slowest tests, what was skipped and why, and which
+``python -m tests.run.parts [--since COMMIT] [--plan] GROUP...`` runs groups of `GROUPS` one after the other, and the
+parts of a group side by side, as many at a time as the group says; the name of a part stands for a group of it alone.
+What a part prints is shown in one piece when it has ended; until then a line a minute says what is running, because
+some observers take silence for a hang. At the end come a table, the slowest tests, what was skipped and why, and which
 parts were not played, for want of a tool (tests/run/tools.py) or because no change since COMMIT can touch them.
 Behind a group with a part that failed no other one begins. The exit code is that of the first part that failed;
-Ctrl-C ends everything that was started.
+Ctrl-C ends everything that was started. With --plan nothing runs: it says what would, why, and about how long.
 
 Up to three tests that failed in a group are played again, alone, when it has ended: on two cores, other parts can
 starve one beyond any patience. What passes then counts as passed, and stands in the output with its first failure and
@@ -34,7 +34,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tests.run import again, memory, plan, report, tools
+from tests.run import again, forecast, memory, plan, report, tools
 from tests.run.part import ROOT, Group, Part
 from tests.run.table import GROUPS, todays_turn
 
@@ -214,9 +214,18 @@ def _building(names: Sequence[str]) -> Iterator[None]:
         yield
 
 
-def main(names: Sequence[str], since: str = "") -> int:
-    """`since`: a commit; of the group `proof` only what changes since then can touch is played."""
+def main(names: Sequence[str], since: str = "", planned: bool = False) -> int:
+    """`since`: a commit; of the group `proof` only what changes since then can touch is played.
+
+    `planned`: it is only told what would be played.
+    """
     plan.refuse_unknown(since)
+    if planned:
+        for name in names:
+            # What is compiled is compiled first.
+            made, left, why = _made(plan.as_built(group(name)), name, since)
+            print("\n".join([f"{name}:", *why, plan.text(left), forecast.text(made)]))
+        return 0
     tools.refuse_missing()
     with _building(names):
         return _main(names, since)
@@ -231,11 +240,9 @@ def _main(names: Sequence[str], since: str) -> int:
     code = 0
     try:
         for name in names:
-            made, others = plan.playable(group(name))
+            made, others, why = _made(group(name), name, since)
             left += others
             if since and name == PROOF:
-                made, others, why = plan.chosen(made, since, todays_turn())
-                left += others
                 print("\n".join(["played:", *why]), flush=True)
             code = _ended(made, results, outcomes, mended)
             if code:
@@ -249,6 +256,15 @@ def _main(names: Sequence[str], since: str) -> int:
         print(plan.text(left))
         print(f"\nall of it is in {results}", flush=True)
     return code
+
+
+def _made(every: Group, name: str, since: str) -> tuple[Group, list[plan.Left], list[str]]:
+    """The parts of that group that are played, those that are left, and a line for each that is played."""
+    made, left = plan.playable(every)
+    if not since or name != PROOF:
+        return made, left, [f"    {part.name}" for part in made.parts]
+    made, others, why = plan.chosen(made, since, todays_turn())
+    return made, left + others, why
 
 
 def _ended(
@@ -283,8 +299,9 @@ if __name__ == "__main__":
     try:
         arguments = argparse.ArgumentParser("python -m tests.run.parts")
         arguments.add_argument("--since", default="", metavar="COMMIT")
+        arguments.add_argument("--plan", action="store_true")
         arguments.add_argument("names", nargs="+", metavar="GROUP")
         asked = arguments.parse_args()
-        sys.exit(main(asked.names, asked.since))
+        sys.exit(main(asked.names, asked.since, asked.plan))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,6 +27,11 @@ def playable(group: Group) -> tuple[Group, list[Left]]:
     whys = {part.name: _why_not(part) for part in group.parts}
     parts = [part for part in group.parts if not whys[part.name]]
     return replace(group, parts=parts), [Left(name, why) for name, why in whys.items() if why]
+
+
+def as_built(group: Group) -> Group:
+    """The group as it is when what it stands on has been built."""
+    return replace(group, parts=[replace(part, why_not="") for part in group.parts])
 
 
 def _why_not(part: Part) -> str:
@@ -57,13 +62,19 @@ def refuse_unknown(since: str) -> None:
 
 
 def chosen(group: Group, since: str, turn: int | None) -> tuple[Group, list[Left], list[str]]:
-    """What a change since that commit can touch, the parts that are left, and a line for each of those that are played.
-
-    `since` may be `landed`: what landed last. A part that takes turns, and is chosen only for what touches all parts,
-    waits for its turn; None: it does not.
-    """
+    """What a change since that commit can touch, as `touched` says. `since` may be `landed`: what landed last."""
     commit = (played.landed() if since == LANDED else since) or ""
-    choices = choosing.choose(group.parts, changed.changed_files(commit), played.due(group.parts))
+    return touched(group, changed.changed_files(commit), played.due(group.parts), turn)
+
+
+def touched(
+    group: Group, files: Iterable[str] | None, due: Collection[str], turn: int | None
+) -> tuple[Group, list[Left], list[str]]:
+    """What changed files can touch, the parts that are left, and a line for each of those that are played.
+
+    A part that takes turns, and is chosen only for what touches all parts, waits for its turn; None: it does not.
+    """
+    choices = choosing.choose(group.parts, files, due)
     waiting = {
         one.part.name: OTHER_TURN
         for one in choices

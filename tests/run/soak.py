@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from compat_tests.installs.plain_debian import SUITES
+
 PYTEST: Final = (sys.executable, "-m", "pytest")
 SERVING: Final = "tests/trimq/serving"
 SEEDS: Final = os.environ.get("KILL_SEEDS", "1 2 3 4 5 6 7 8 9 10").split()
@@ -24,6 +26,8 @@ KILLS: Final = [
     )
     for seed in SEEDS
 ]
+# A machine with Python, git and make alone: twelve minutes each.
+PLAIN: Final = [word for suite in SUITES for word in ("--plain-debian", suite)]
 LONG: Final = [
     (
         *PYTEST,
@@ -44,6 +48,7 @@ LONG: Final = [
     (sys.executable, "building/sanitized.py"),
     (*PYTEST, "compat_tests/scenarios/test_order.py", "--order-seconds", "900"),
     (*PYTEST, "compat_tests/filters", "--sql-questions", "20000"),
+    (*PYTEST, "compat_tests/installs/test_plain_debian.py", *PLAIN, "-rP"),
 ]
 SPARK: Final = [
     (*PYTEST, "compat_tests/spark/test_streams.py", "-k", "killed", "--kills", "40", "-rP"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.run import changed as changed_module
-from tests.run import choosing, plan, played, table
+from tests.run import choosing, parts, plan, played, table, tools
 from tests.run.part import Group, Part
 from tests.run.report import Outcome
 
@@ -83,6 +83,22 @@ def test_what_has_passed_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: obj
     codes = {"elastic": 0, "spark": 1, none.name: 0}
     plan.note([Outcome(name, code, 1.0, 1.0, table.ROOT) for name, code in codes.items()])
     assert noted == [(["elastic"], LANDED)]
+
+
+def test_it_can_be_told_and_not_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(changed_module, "changed_files", lambda since: ["broker/elastic/maps.py"])
+    monkeypatch.setattr(parts, "own_folder", pytest.fail)
+    monkeypatch.setattr(tools, "missing", lambda names: [])
+    monkeypatch.setenv("TRIMQ_TURN", "all")
+    assert parts.main(["build", "proof"], plan.LANDED, planned=True) == 0
+    said = capsys.readouterr().out
+    assert "proof:\n    clients             broker/elastic/maps.py: watched\n" in said
+    # Nothing need be compiled for that.
+    assert f"    compiled-store      {choosing.OTHER}\n" in said
+    assert f"    spark               {choosing.UNCHANGED}\n" in said
+    assert "minutes on two cores" in said
 
 
 def test_a_commit_that_is_not_there_is_refused_but_for_what_landed(
