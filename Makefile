@@ -16,7 +16,7 @@ PARTS := $(BIN)/python -m tests.run.parts
 WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 
-.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site image clean
+.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site wheels image clean
 .PHONY: compat-live compat-record compat-mutants drift bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
 .DEFAULT_GOAL := help
 serve: $(INSTALLED)
@@ -75,11 +75,11 @@ drift: $(TESTING)
 docs: $(TESTING) ; $(BIN)/python -m docs.generate
 site: $(VENV)/.has-site ; @$(BIN)/python -m docs.site
 image: $(BIN)/python ; $(BIN)/python building/image.py
+wheels: $(TESTING) ; @$(BIN)/python -m releasing.wheels $(if $(ONLY),--only $(ONLY))
 fmt: $(TESTING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-help:
-	@cat building/help.txt
+help: ; @cat building/help.txt
 clean:
 	rm -rf $(VENV) build dist .editable *.egg-info .mypy_cache .ruff_cache .pytest_cache
 

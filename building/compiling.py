@@ -31,6 +31,8 @@ MARK: Final = "Hot: compiled by mypyc when a compiler is there."
 # Our own C, docs/decisions/0003: packages, and in each every file whose name begins with an underscore is a module.
 NATIVE: Final = ("trimq/codec/native", "trimq/codec/frames", "trimq/store/native")
 WARNINGS: Final = ("-Wall", "-Wextra")
+# What the reason is where TRIMQ_COMPILE=0 was set for a release.
+PLAIN: Final = "TRIMQ_PLAIN"
 # A plain installation records the reason here: pip shows nothing of a successful build.
 REASON: Final = "trimq/plain.txt"
 # setup.py also runs just to report a name and a version.
@@ -48,7 +50,7 @@ class CannotCompile(Exception):
 def obstacle() -> str | None:
     """What is missing, if that is known."""
     if WISH == "0":
-        return "TRIMQ_COMPILE=0 was set"
+        return os.environ.get(PLAIN, "TRIMQ_COMPILE=0 was set")
     if sys.implementation.name != "cpython":
         return NOT_CPYTHON
     if not _compiles("int one;\n"):

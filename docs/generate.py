@@ -1,4 +1,4 @@
-"""Write the pages that are made: settings, mqadmin, security, decisions, what tests take; systemd's units. ``make docs``.
+"""Write what is generated: settings, mqadmin, security, decisions, test times; systemd's units. ``make docs``.
 
 Unit tests regenerate them in memory and fail when the committed ones differ.
 """

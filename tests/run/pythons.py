@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -69,14 +70,18 @@ def prepare(one: Interpreter) -> None:
     stamp.write_text(key)
 
 
-def install(one: Interpreter) -> list[str]:
-    """`pip install .`, by way of a copy, which then has what was compiled, too; which folders of tests see that."""
+def install(one: Interpreter, wheels: Path | None = None) -> list[str]:
+    """`pip install .`, by way of a copy, which then has what was compiled, too; which folders of tests see that.
+
+    `wheels`: the wheel for it that lies there is installed instead. CannotInstall.
+    """
     tree = one.home / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     copy_checkout(tree)
     # Without optimisation, unless somebody wants it: that takes a third.
     level = os.environ.get("MYPYC_OPT_LEVEL", "0")
-    _pip(one, "--no-deps", "--force-reinstall", str(tree), MYPYC_OPT_LEVEL=level)
+    what = [str(tree)] if wheels is None else ["--no-index", str(wheel_for(one, wheels))]
+    _pip(one, "--no-deps", "--force-reinstall", *what, MYPYC_OPT_LEVEL=level)
     libraries = sorted((one.home / "venv").glob("lib/python3.*/site-packages/trimq/**/*.so"))
     folders: set[str] = set()
     for library in libraries:
@@ -85,6 +90,16 @@ def install(one: Interpreter) -> list[str]:
         folders.add(f"tests/{inside.parts[1]}")
     tests = sorted(name for name in folders if (tree / name).is_dir())
     return [*tests, *BESIDE] if tests else []
+
+
+def wheel_for(one: Interpreter, wheels: Path) -> Path:
+    """The compiled one. CannotInstall."""
+    tag = f"cp{one.version.replace('.', '')}"
+    found = sorted(wheels.glob(f"trimq-*-{tag}-{tag}-*_{platform.machine()}.whl"))
+    if not found:
+        name = f"{tag}-{platform.machine()}"
+        raise CannotInstall(f"{wheels} has no wheel for it: make wheels ONLY={name}")
+    return found[-1].resolve()
 
 
 def _pip(one: Interpreter, *words: str, **also: str) -> None:
@@ -135,11 +150,13 @@ def play(
     return Row(one.name, build, found, seconds, bool(code), note)
 
 
-def rows_of(one: Interpreter, unit: Sequence[str], chosen: Sequence[str]) -> Iterator[Row]:
+def rows_of(
+    one: Interpreter, unit: Sequence[str], chosen: Sequence[str], wheels: Path | None = None
+) -> Iterator[Row]:
     """The source tree, then what was installed; `chosen` takes the place of what is played otherwise."""
     try:
         prepare(one)
-        installed = install(one)
+        installed = install(one, wheels)
     except CannotInstall as error:
         yield Row(one.name, failed=True, note=str(error))
         return
@@ -177,6 +194,7 @@ def main(words: Sequence[str]) -> int:
         "--brief", action="store_true", help="without the tests that start processes"
     )
     parser.add_argument("--tests", nargs="+", metavar="PATH", default=[], help="only these")
+    parser.add_argument("--wheels", type=Path, metavar="DIR", help="install wheels of this folder")
     options = parser.parse_args(words)
     found = find(candidates())
     there = [version for version in options.only if version in found]
@@ -188,7 +206,7 @@ def main(words: Sequence[str]) -> int:
     rows: list[Row] = []
     for version in options.only:
         if version in there:
-            rows += rows_of(found[version], unit, options.tests)
+            rows += rows_of(found[version], unit, options.tests, options.wheels)
         elif version not in found:
             rows.append(Row(version, note=f"not found; pyenv install {version} gets it"))
     print(table(rows))

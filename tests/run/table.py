@@ -48,7 +48,7 @@ def _live(
         again=True,
         in_memory=True,
         # What is installed anew sees to it itself.
-        compiles_once=name != "installs",
+        compiles_once=name not in ("installs", "wheels"),
         turn=turn,
         tools=tools,
         seconds=seconds,
@@ -59,6 +59,7 @@ def _live(
 # others wait for it in the end. Seconds: beside two others, on two cores.
 _LIVE: Final = (
     _live("installs", "installs", busy=True, tools=(), seconds=450),
+    _live("wheels", "wheels", busy=True, turn=3, tools=("C compiler",), seconds=450),
     _live("store-turns", "store", "pops pop_kills transactions blocks", turn=2, seconds=420),
     _live("store-aging", "store", "retention compaction timers", turn=3, seconds=420),
     _live("spark", "spark", turn=1, seconds=400),

@@ -79,7 +79,7 @@ def test_what_all_parts_need_has_all_played(file: str) -> None:
         ("replication/slave.py", {"replication", "replication-copies"}, {"spark", "clients"}),
         ("namesrv/routes.py", {"cluster", "spark-away", "mqadmin"}, {"store", "filters"}),
         ("store/checking/check.py", {"store", "replication"}, {"clients-delayed", "java"}),
-        ("LICENSE", {"installs"}, EVERY - {"installs"}),
+        ("LICENSE", {"installs", "wheels"}, EVERY - {"installs", "wheels"}),
     ],
 )
 def test_a_subject_has_its_parts_played(file: str, played: set[str], left_out: set[str]) -> None:
@@ -101,7 +101,9 @@ def test_a_subject_has_its_parts_played(file: str, played: set[str], left_out: s
         ("compat_tests/store/retention_sides.py", {"store-aging"}),
         ("compat_tests/spark/stages/query.py", {"spark-away"}),
         ("compat_tests/spark/stages/names_job.py", {"spark"}),
-        ("compat_tests/installs/round_trip.py", {"installs"}),
+        ("compat_tests/installs/round_trip.py", {"installs", "wheels"}),
+        ("compat_tests/wheels/kept.py", {"wheels"}),
+        ("releasing/packing.py", {"wheels"}),
         ("compat_tests/mqadmin/hand_members.py", {"mqadmin", "reports"}),
         (
             "compat_tests/scenarios/subjects/timers/java/driver/TimersScenarios.java",

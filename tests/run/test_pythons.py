@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -180,6 +181,22 @@ def test_what_was_compiled_is_tested(fake: Fake, tmp_path: Path) -> None:
         patch.setattr(pythons, "copy_checkout", copy)
         assert pythons.install(one) == ["tests/codec", *pythons.BESIDE]
     assert (one.home / "tree" / "trimq" / "codec" / "frame.so").is_file()
+
+
+def test_a_wheel_of_a_folder_is_installed_instead(
+    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake("python3.12")
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    assert main(["--only", "3.12", "--wheels", str(folder)]) == 1
+    name = f"cp312-{platform.machine()}"
+    assert f"has no wheel for it: make wheels ONLY={name}" in capsys.readouterr().out
+    for tags in ("py3-none-any", f"cp312-cp312-manylinux2014_{platform.machine()}"):
+        (folder / f"trimq-1-{tags}.whl").touch()
+    assert main(["--only", "3.12", "--wheels", str(folder)]) == 0
+    (asked,) = [line for line in (tmp_path / "log").read_text().splitlines() if ".whl" in line]
+    assert f"--no-index {folder}/trimq-1-cp312" in asked
 
 
 def test_what_pip_says_becomes_one_line() -> None:

@@ -183,7 +183,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     # Nothing but the chart's own tests reads it.
     "chart": Subject(("deploy/helm",), ("chart",)),
     # What an archive of the sources holds beside them.
-    "packaging": Subject(("LICENSE", "MANIFEST.in"), ("installs",)),
+    "packaging": Subject(("LICENSE", "MANIFEST.in"), ("installs", "wheels")),
 }
 
 # Claimed by no subject: all parts are played. A claim above goes before a folder here.

@@ -41,6 +41,18 @@ def test_the_version_says_what_runs() -> None:
     assert done.output == f"TriMQ {trimq.__version__} ({compiled.MODE})\n"
 
 
+def test_the_version_of_a_plain_installation_says_why_beside_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(compiled, "IS_COMPILED", False)
+    monkeypatch.setattr(compiled, "MODE", "pure Python")
+    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
+    (tmp_path / "plain.txt").write_text("no luck: try again\n")
+    done = CliRunner().invoke(main, ["--version"])
+    assert done.stdout == f"TriMQ {trimq.__version__} (pure Python)\n"
+    assert done.stderr == "pure Python: no luck: try again\n"
+
+
 def test_the_build_is_made_with_what_the_tests_were_run_with() -> None:
     """What compiles an installation compiles the tree that is tested, to the same machine code."""
     tested = locked("runtime") | locked("test")
@@ -70,6 +82,9 @@ def test_what_is_missing_for_compiling_is_named(
     assert compiling.obstacle() == compiling.NO_COMPILER
     monkeypatch.setattr(compiling, "WISH", "0")
     assert compiling.obstacle() == "TRIMQ_COMPILE=0 was set"
+    # A release says how to get the other wheel.
+    monkeypatch.setenv("TRIMQ_PLAIN", "this one is for all")
+    assert compiling.obstacle() == "this one is for all"
 
 
 @pytest.mark.parametrize("raised", [SystemExit(1), SystemExit(2), AssertionError("in mypyc")])

@@ -68,12 +68,27 @@ class _Commands(click.Group):
         return command
 
 
+def _say_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """One line for programs; for people, why an installation is not compiled."""
+    if not is_asked or ctx.resilient_parsing:
+        return
+    click.echo(f"TriMQ {trimq.__version__} ({compiled.MODE})")
+    if reason := compiled.reason():
+        click.echo(f"pure Python: {reason}", err=True)
+    ctx.exit()
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(
-    trimq.__version__, prog_name="TriMQ", message=f"%(prog)s %(version)s ({compiled.MODE})"
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_say_version,
+    help="Show the version and exit.",
 )
 def main() -> None:
     """A message broker and NameServer that speak RocketMQ's remoting protocol.

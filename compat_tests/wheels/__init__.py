@@ -1,0 +1,1 @@
+"""What `make wheels` builds, installed and tried."""
