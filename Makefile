@@ -16,7 +16,7 @@ PARTS := $(BIN)/python -m tests.run.parts
 WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 
-.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site wheels image clean
+.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs site wheels image release clean
 .PHONY: compat-live compat-record compat-mutants drift bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
 .DEFAULT_GOAL := help
 serve: $(INSTALLED)
@@ -40,8 +40,7 @@ tree: $(TESTING)
 pythons: $(TESTING)
 	$(BIN)/python -m tests.run.pythons $(PYTHONS)
 lint: $(TESTING)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 # Before a release: everything on the real server too, whatever compat_tests/records holds.
@@ -76,6 +75,7 @@ docs: $(TESTING) ; $(BIN)/python -m docs.generate
 site: $(VENV)/.has-site ; @$(BIN)/python -m docs.site
 image: $(BIN)/python ; $(BIN)/python building/image.py
 wheels: $(TESTING) ; @$(BIN)/python -m releasing.wheels $(if $(ONLY),--only $(ONLY))
+release: $(TESTING) ; @$(BIN)/python -m releasing.release $(VERSION) $(if $(DRY_RUN),--dry-run) $(if $(TESTED),--tested)
 fmt: $(TESTING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .

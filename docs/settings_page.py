@@ -7,6 +7,7 @@ from typing import Any, Final
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
 from trimq.replication.config import ReplicationConfig
+from trimq.settings.former import FORMER
 from trimq.settings.parsing import Setting, settings_of
 from trimq.settings.process import ServerConfig
 from trimq.settings.rocketmq import Unheeded, unheeded
@@ -55,6 +56,15 @@ These values promise what TriMQ does not do yet; other values of the same keys s
 | keys | why |
 |---|---|
 {idle}
+
+## Former names
+
+TriMQ's own settings that are gone. The first release without one still reads it, with a warning that names what to
+write instead; the release after that does not know it.
+
+| key | gone since | what to write | |
+|---|---|---|---|
+{former}
 """
 
 
@@ -79,7 +89,13 @@ def settings() -> str:
         if one.refusal is not None
     ]
     return PAGE.format(
-        tables="\n\n".join(tables), refused="\n".join(sorted(refused)), idle=_idle(others)
+        tables="\n\n".join(tables),
+        refused="\n".join(sorted(refused)),
+        idle=_idle(others),
+        former="\n".join(
+            f"| `{one.key}` | {one.gone} | {f'`{one.instead}`' if one.instead else 'nothing'} | {one.why} |"
+            for one in FORMER
+        ),
     )
 
 

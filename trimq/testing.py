@@ -19,6 +19,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
 from trimq.replication.config import ReplicationConfig
 from trimq.serving.server import open_server
+from trimq.settings.former import by_key
 from trimq.settings.options import ServerOptions
 from trimq.settings.parsing import SettingsError, unknown_keys
 from trimq.settings.process import ServerConfig
@@ -98,7 +99,8 @@ def running_server(
 
 def _texts(settings: Mapping[str, object]) -> dict[str, str]:
     """As a file would say them. With a misspelt key the test would test something else."""
-    for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS, unheeded()):
+    known = unheeded().keys() | by_key().keys()
+    for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS, known):
         raise SettingsError(complaint.replace(" is ignored:", ":"))
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)

@@ -33,7 +33,8 @@ def builds() -> dict[str, Path]:
     return found
 
 
-def _environment(tree: Path) -> dict[str, str]:
+def environment(tree: Path) -> dict[str, str]:
+    """In which `python -m trimq` is that of the tree."""
     # Stderr and stdout share a file; unbuffered, so that the log's order is the order of events.
     # A safe path leaves the working directory out: the packages are those of `tree`.
     return {
@@ -59,11 +60,11 @@ class TrimqServer:
         command: Sequence[str] = COMMAND,
         tree: Path = ROOT,
     ) -> None:
-        """`tree` is the checkout whose packages run."""
+        """`tree` is the checkout whose packages run. While the server is down, that and `options` may become others."""
         self.home = home
-        self._tree = tree
+        self.tree = tree
         self.store = home / "store"
-        self._options = options or Options()
+        self.options = options or Options()
         self._command = command
         self._foreign_namesrv = namesrv
         # Port 0 would give it ports of which, while it is down for a restart, outgoing connections may take one.
@@ -74,8 +75,8 @@ class TrimqServer:
 
     def _arguments(self) -> list[str]:
         # The real one believes everybody who sends a PROXY preamble.
-        settings = self._options.merged() | {"proxyProtocolFrom": HOST}
-        tls = self._options.tls
+        settings = self.options.merged() | {"proxyProtocolFrom": HOST}
+        tls = self.options.tls
         if tls is not None:
             file = tls.write_properties(self.home / "tls.properties")
             settings |= {"tls.config.file": str(file), "tls.server.mode": "enforcing"}
@@ -85,7 +86,7 @@ class TrimqServer:
         return [*self._command, "server", *where, "--store", str(self.store), "--config", str(conf)]
 
     def start(self) -> TrimqServer:
-        self._child = Child(self._arguments(), self.home / "trimq.log", _environment(self._tree))
+        self._child = Child(self._arguments(), self.home / "trimq.log", environment(self.tree))
         try:
             line = self._child.wait_for("TriMQ ready:")
         except NotReady:
@@ -157,7 +158,7 @@ class TrimqNameServer:
 
     def start(self) -> TrimqNameServer:
         command = [*self._command, "namesrv", "--listen", self.addr]
-        self._child = Child(command, self._home / "namesrv.log", _environment(ROOT))
+        self._child = Child(command, self._home / "namesrv.log", environment(ROOT))
         line = self._child.wait_for("TriMQ ready:")
         if f"namesrv={self.addr} " not in f"{line} ":
             raise NotReady(f"not namesrv={self.addr} in the ready line: {line!r}")

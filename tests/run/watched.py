@@ -36,7 +36,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         # POP keeps its notes on the wheel. A put asks the rule of timers before it looks at a delay's level.
         (
             *("clients", "clients-asking", "clients-delayed", "java", "mqadmin", "proxy"),
-            *("replication", "spark", "store", "store-aging", "store-turns", "wire"),
+            *("releases", "replication", "spark", "store", "store-aging", "store-turns", "wire"),
         ),
     ),
     "transactions": Subject(
@@ -48,7 +48,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "trimq/wiring/parts/features/transactions.py",
         ),
         # Traces of transactions are asked about, too.
-        ("clients-asking", "clients-delayed", "proxy", "store", "store-turns", "wire"),
+        ("clients-asking", "clients-delayed", "proxy", "releases", "store", "store-turns", "wire"),
     ),
     "pop": Subject(
         (
@@ -57,12 +57,12 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "processors/_peek_checks.py",
             "trimq/wiring/parts/features/pop.py",
         ),
-        ("clients", "mqadmin", "proxy", "store-turns", "wire"),
+        ("clients", "mqadmin", "proxy", "releases", "store-turns", "wire"),
     ),
     "lite": Subject(
         ("broker/lite", "processors/lite", "trimq/wiring/parts/features/lite.py"),
         # Lite topics are popped, and every pop's answer asks whether it is of one.
-        ("clients", "mqadmin", "proxy", "store-turns", "wire"),
+        ("clients", "mqadmin", "proxy", "releases", "store-turns", "wire"),
     ),
     "elastic": Subject(
         (
@@ -72,7 +72,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "trimq/wiring/parts/features/elastic.py",
         ),
         # Puts, commits and pulls of other topics pass it: exact answers, order, clients, tools that reset offsets.
-        ("clients", "cluster", "elastic", "mqadmin", "order", "wire"),
+        ("clients", "cluster", "elastic", "mqadmin", "order", "releases", "wire"),
     ),
     "filters": Subject(
         (
@@ -99,7 +99,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     "compaction": Subject(
         ("broker/compaction", "store/compaction", "trimq/wiring/parts/features/compaction.py"),
         # Topics say whether they are compacted.
-        ("mqadmin", "store-aging", "wire"),
+        ("mqadmin", "releases", "store-aging", "wire"),
     ),
     "replication": Subject(
         (
@@ -124,7 +124,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ),
         # Where routes change, NameServers are asked much, or one has a process of its own.
         (
-            *("clients", "cluster", "java", "mqadmin", "proxy", "replication"),
+            *("clients", "cluster", "java", "mqadmin", "proxy", "releases", "replication"),
             *("replication-copies", "spark", "spark-away", "wire"),
         ),
     ),
@@ -169,7 +169,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ),
     ),
     # Several brokers under one supervisor are looked at by unit tests only. These start the command in many ways.
-    "supervising": Subject(("trimq/supervising",), ("cluster", "installs", "releases", "wire")),
+    "supervising": Subject(("trimq/supervising",), ("cluster", "installs", "service", "wire")),
     # What it makes of a server under a service manager is everybody's: trimq/process, trimq/settings.
     "systemd": Subject(
         (
@@ -178,7 +178,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             "trimq/commands/service_access.py",
             "trimq/commands/service_units.py",
         ),
-        ("installs", "releases"),
+        ("installs", "service"),
     ),
     # Nothing but the chart's own tests reads it.
     "chart": Subject(("deploy/helm",), ("chart",)),

@@ -21,6 +21,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.java.properties import write_properties
 from trimq.remoting.contract import RemotingError
 from trimq.settings.file import SettingsFile
+from trimq.settings.former import current
 from trimq.settings.parsing import Setting, SettingsError, settings_of, unknown_key
 from trimq.settings.rocketmq import unheeded
 from trimq.settings.sources import Sources
@@ -135,7 +136,7 @@ class RunningSettings:
         """
         if not self._never.isdisjoint(values):
             raise RemotingError(ResponseCode.NO_PERMISSION, _BLACK_LIST_REMARK)
-        given = {key: text.strip() for key, text in values.items()}
+        given, former = current({key: text.strip() for key, text in values.items()})
         new = {key: text for key, text in given.items() if not self._is_as_before(key, text)}
         self._check_allowed(new, announce is not None)
         try:
@@ -159,7 +160,9 @@ class RunningSettings:
             listener()
         for key in self._concerned.keys() & values.keys():
             self._concerned[key]()
-        said = [*self._said_of(changes), *self._without_effect(new.keys() - kept.keys())]
+        for sentence in former:
+            log.warning(sentence)
+        said = [*former, *self._said_of(changes), *self._without_effect(new.keys() - kept.keys())]
         saved = {change.setting.key: change.text for change in changes} | kept
         for key in self._unsaved(announced):
             del saved[key]

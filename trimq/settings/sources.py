@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from trimq.settings.former import current
 from trimq.settings.parsing import (
     Setting,
     SettingsError,
@@ -42,8 +43,9 @@ class Sources:
 
 
 def given(file: Path | None, commanded: Mapping[str, str]) -> Sources:
-    """What the file and the command line say."""
-    written = read_file_as_it_is(file) if file is not None else {}
+    """What the file and the command line say; a former name is warned of, and stands for the one of now."""
+    written = _by_todays_names(read_file_as_it_is(file)) if file is not None else {}
+    commanded = _by_todays_names(commanded)
     texts = {**{key: text.strip() for key, text in written.items()}, **commanded}
     return Sources(
         texts=texts,
@@ -55,6 +57,13 @@ def given(file: Path | None, commanded: Mapping[str, str]) -> Sources:
         commanded=frozenset(commanded),
         file=file,
     )
+
+
+def _by_todays_names(texts: Mapping[str, str]) -> dict[str, str]:
+    found, said = current(texts)
+    for sentence in said:
+        log.warning(sentence)
+    return found
 
 
 def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> Sources:
@@ -80,7 +89,7 @@ def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> 
         for key, setting in settings_of(config).items()
         if not setting.is_guarded
     }
-    found = read_file(kept)
+    found = _by_todays_names(read_file(kept))
     changes = {key: found[key] for key in sorted(allowed & found.keys())}
     if changes:
         log.info("settings changed at run time are read: file=%s keys=%s", kept, ",".join(changes))
