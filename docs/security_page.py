@@ -27,7 +27,9 @@ def limits() -> Iterator[tuple[str, int, str]]:
             declared = field.metadata.get(DECLARED)
             if declared is not None and declared.doc.endswith(_NO_LIMIT):
                 what = declared.doc.removesuffix(_NO_LIMIT)
-                yield declared.key or camel(field.name), field.default, what
+                default = field.default
+                assert isinstance(default, int)
+                yield declared.key or camel(field.name), default, what
 
 
 def security() -> str:
