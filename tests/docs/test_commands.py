@@ -33,15 +33,20 @@ SHOWN: Final = [command for page in PAGES for command in commands(page)]
 OTHERS: Final[Mapping[str, Mapping[str, str | None]]] = {
     "CONTRIBUTING.md": {"pre-commit": "tests/trimq/test_hooks.py"},
     "README.md": {"git": None},
-    "docs/configuration.md": {"docker": None, "openssl": "tests/docs/test_shown_commands.py"},
+    "docs/configuration.md": {"openssl": "tests/docs/test_shown_commands.py"},
     "docs/durability.md": dict.fromkeys(
         ("rm", "truncate"), "tests/store/opening/test_refused_stores.py"
     ),
+    "docs/image.md": {"docker": "compat_tests/images/test_image.py"},
     "docs/inspect.md": {"tail": None},
+    "docs/kubernetes.md": {"helm": "compat_tests/releases/test_chart.py"},
     "docs/migrate.md": {"grep": "compat_tests/replication/test_migrate.py"},
     "docs/mqadmin.md": {"jq": None},
     "docs/offset-report.md": {"spark-submit": "compat_tests/spark/test_standalone.py"},
     "docs/proxy.md": dict.fromkeys(("java", "mvn"), "compat_tests/scenarios/test_proxy_page.py"),
+    "docs/systemd.md": dict.fromkeys(
+        ("journalctl", "sudo", "systemctl"), "compat_tests/releases/test_systemd.py"
+    ),
 }
 SHELLS: Final = {
     "cd",

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from click.testing import CliRunner, Result
 from tests.docs.commands import Command
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import OURS, SHOWN
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -100,6 +102,10 @@ def play(command: Command, server: TestServer, given: str) -> Result:
     return CliRunner().invoke(OURS[command.program], words, input=given)
 
 
+def checks(command: Command, server: TestServer) -> bool:
+    return play(command, server, "").exit_code == 0
+
+
 def is_well(command: Command, result: Result) -> bool:
     """`trimq inspect` ends with 2 where nothing is what was asked for."""
     found_nothing = command.words[:2] == ("trimq", "inspect") and result.exit_code == 2
@@ -116,6 +122,9 @@ def test_they_end_well(page: str, server: TestServer) -> None:
         if command.program == "echo":
             printed = " ".join(command.arguments) + "\n"
         elif command in HERE:
+            if command.words[:2] == ("trimq", "check"):
+                # Entries of what was sent just now are written in a moment.
+                until(partial(checks, command, server), "the store is sound")
             result = play(command, server, given)
             printed = result.stdout
             if not is_well(command, result):

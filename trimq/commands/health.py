@@ -50,7 +50,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float) -
 @click.option(
     "--broker",
     metavar="HOST:PORT",
-    help="Ask this broker only.  [default: every broker that the NameServers list, and without --namesrv also"
+    help="Ask this broker only.  [default: every broker that the NameServers list; where no NameServer is named also"
     f" {DEFAULT_BROKER}]",
 )
 @click.option(
@@ -71,10 +71,10 @@ def health(namesrv: str | None, broker: str | None, timeout: float, as_json: boo
     from trimq.admin.connecting.blocking_link import BlockingLink, result_of
     from trimq.admin.errors import Invalid
 
-    named = namesrv or os.environ.get("NAMESRV_ADDR") or DEFAULT_NAMESRV
-    asked = broker or (None if namesrv else DEFAULT_BROKER)
+    named = namesrv or os.environ.get("NAMESRV_ADDR")
+    asked = broker or (None if named else DEFAULT_BROKER)
     try:
-        link = BlockingLink(name_server_list(named), timeout, None, None)
+        link = BlockingLink(name_server_list(named or DEFAULT_NAMESRV), timeout, None, None)
         if asked is not None:
             check_addr(asked)
     except Invalid as error:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -175,28 +176,38 @@ def _plan(wish: _Wish) -> "tuple[dict[str, Any], ServerPlan]":
     from trimq.settings.parsing import parse_assignments
     from trimq.settings.sources import given
 
-    environ = os.environ.pop("NAMESRV_ADDR", None)
-    if environ is not None:
-        click.echo(
-            "note: the service does not have NAMESRV_ADDR of this shell: -- --namesrv names them",
-            err=True,
-        )
-    params = dict(server.make_context("trimq server", list(wish.words)).params)
-    for name, ours in _OURS.items():
-        if params[name] is not None:
-            raise Misused(f"give {ours} before the --, so that the unit fits it")
+    with _without_name_servers():
+        params = dict(server.make_context("trimq server", list(wish.words)).params)
+        for name, ours in _OURS.items():
+            if params[name] is not None:
+                raise Misused(f"give {ours} before the --, so that the unit fits it")
+        try:
+            settings = parse_assignments(params["assignments"])
+            names_a_store = "storePathRootDir" in given(wish.conf, settings).texts
+            options = ServerOptions(
+                config=wish.conf,
+                store=wish.store or (None if names_a_store else STORE),
+                settings=settings,
+                **{name: params[name] for name in _PASSED_ON},
+            )
+            return params, planned(options)
+        except EXPLAINED as error:
+            raise Misused(str(error)) from None
+
+
+@contextmanager
+def _without_name_servers() -> Iterator[None]:
+    """This shell's NAMESRV_ADDR, which the service will not have, is not there meanwhile."""
+    named = os.environ.pop("NAMESRV_ADDR", None)
+    if named is None:
+        yield
+        return
+    note = "note: the service does not have NAMESRV_ADDR of this shell: -- --namesrv names them"
+    click.echo(note, err=True)
     try:
-        settings = parse_assignments(params["assignments"])
-        names_a_store = "storePathRootDir" in given(wish.conf, settings).texts
-        options = ServerOptions(
-            config=wish.conf,
-            store=wish.store or (None if names_a_store else STORE),
-            settings=settings,
-            **{name: params[name] for name in _PASSED_ON},
-        )
-        return params, planned(options)
-    except EXPLAINED as error:
-        raise Misused(str(error)) from None
+        yield
+    finally:
+        os.environ["NAMESRV_ADDR"] = named
 
 
 def _program() -> list[str]:

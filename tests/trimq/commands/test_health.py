@@ -162,4 +162,13 @@ def test_the_commands_are_listed_without_being_named_one_by_one() -> None:
     assert "  trimq health\n" in done.stdout
     listed = done.stdout.partition("Commands:")[2].splitlines()
     names = [row.split()[0] for row in listed if row.startswith("  ") and row[2] != " "]
-    assert names == ["check", "health", "inspect", "namesrv", "offsets", "server", "spark"]
+    assert names == [
+        "check",
+        "health",
+        "inspect",
+        "install-service",
+        "namesrv",
+        "offsets",
+        "server",
+        "spark",
+    ]
