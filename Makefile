@@ -40,7 +40,8 @@ tree: $(TESTING)
 pythons: $(TESTING)
 	$(BIN)/python -m tests.run.pythons $(PYTHONS)
 lint: $(TESTING)
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 # Before a release: everything on the real server too, whatever compat_tests/records holds.

@@ -30,7 +30,7 @@ def test_the_compiled_copy_of_the_other_tree_is_measured(checkout):
     this, other = checkout("this"), checkout("other")
     found = trees.against(other, this)
     assert found.other == other / "build" / "compiled"
-    assert subjects.make(OTHER, other / "home", other=found.other)._tree == found.other
+    assert subjects.make(OTHER, other / "home", other=found.other).tree == found.other
 
 
 def test_where_the_codec_keeps_its_modules_is_its_own_affair(checkout):

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Final
@@ -128,6 +129,9 @@ def watchdog_seconds(environ: MutableMapping[str, str]) -> float:
     owner = environ.pop("WATCHDOG_PID", "")
     if not text.isdecimal() or int(text) == 0 or (owner and owner != str(os.getpid())):
         return 0.0
+    if threading.current_thread() is threading.main_thread():
+        # A shell's background processes ignore it, and so do those that they start.
+        signal.signal(WATCHDOG_SIGNAL, signal.SIG_DFL)
     faulthandler.register(WATCHDOG_SIGNAL, sys.__stderr__ or 2, all_threads=True, chain=True)
     return int(text) / 1e6
 

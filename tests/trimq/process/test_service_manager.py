@@ -193,13 +193,18 @@ hangs()
 """
 
 
-def test_what_hangs_says_where_and_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", "trap '' QUIT; "], ids=["usual", "in a shell's background"])
+def test_what_hangs_says_where_and_ends(tmp_path: Path, before: str) -> None:
     pipe = subprocess.PIPE
-    command = ["/bin/sh", "-c", 'ulimit -c 0; exec "$0" "$@"', sys.executable, "-c", HANGING]
+    shell = f'{before}ulimit -c 0; exec "$0" "$@"'
+    command = ["/bin/sh", "-c", shell, sys.executable, "-c", HANGING]
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "hangs\n"
         process.send_signal(WATCHDOG_SIGNAL)
-        _, said = process.communicate(timeout=60)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == -signal.SIGQUIT
     assert "in hangs" in said
