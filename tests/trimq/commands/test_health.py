@@ -139,6 +139,15 @@ def test_reasons_in_one_list() -> None:
     ]
 
 
+def test_whom_the_environment_names_is_asked_and_nobody_else(server: TestServer) -> None:
+    done = run(NAMESRV_ADDR=server.namesrv_addr)
+    assert [row.split()[:2] for row in done.stdout.splitlines()] == [
+        ["NameServer", f"{server.namesrv_addr}:"],
+        ["broker", server.broker_addr],
+    ]
+    assert done.exit_code == 0
+
+
 def test_the_defaults_are_those_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NAMESRV_ADDR", raising=False)
     assert NAMESRV_DEFAULT == DEFAULT_NAMESRV
