@@ -102,14 +102,14 @@ def play(command: Command, server: TestServer, given: str) -> Result:
     return CliRunner().invoke(OURS[command.program], words, input=given)
 
 
-def checks(command: Command, server: TestServer) -> bool:
-    return play(command, server, "").exit_code == 0
-
-
 def is_well(command: Command, result: Result) -> bool:
     """`trimq inspect` ends with 2 where nothing is what was asked for."""
     found_nothing = command.words[:2] == ("trimq", "inspect") and result.exit_code == 2
     return result.exit_code == 0 or (found_nothing and "Usage" not in result.output)
+
+
+def ends_well(command: Command, server: TestServer) -> bool:
+    return is_well(command, play(command, server, ""))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -122,9 +122,9 @@ def test_they_end_well(page: str, server: TestServer) -> None:
         if command.program == "echo":
             printed = " ".join(command.arguments) + "\n"
         elif command in HERE:
-            if command.words[:2] == ("trimq", "check"):
-                # Entries of what was sent just now are written in a moment.
-                until(partial(checks, command, server), "the store is sound")
+            if command.words[0] == "trimq" and command.words[1] in ("check", "inspect"):
+                # Files of what was sent just now are written in a moment.
+                until(partial(ends_well, command, server), "the store's files say it")
             result = play(command, server, given)
             printed = result.stdout
             if not is_well(command, result):
