@@ -38,17 +38,19 @@ class Row:
 
 _PIP: Final = "pip installs it into an empty environment; it sends, receives, is killed, starts and reads again"
 
+_WHEELS: Final = (sys.executable, "-m", "releasing.wheels", "--out", "{out}")
+
 ROWS: Final = (
     Row(
         "sdist",
-        (sys.executable, "-m", "releasing.plain", "sdist", "{out}"),
+        (*_WHEELS, "--only", "sdist"),
         ("trimq-{version}.tar.gz",),
         installed_by_pip,
         _PIP,
     ),
     Row(
         "pure wheel",
-        (sys.executable, "-m", "releasing.plain", "wheel", "{out}"),
+        (*_WHEELS, "--only", "pure"),
         ("trimq-{version}-py3-none-any.whl",),
         installed_by_pip,
         _PIP,

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat_tests.servers.artifacts import ROOT, cache_root
+from compat_tests.servers import debian as kept_debian
+from compat_tests.servers.artifacts import ROOT
 
 # Python 3.13 and 3.11.
 SUITES: Final = ("trixie", "bookworm")
@@ -127,27 +128,11 @@ def debian(suite: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=f"{suite}-") as folder:
         root = Path(folder) / "root"
         # With its devices.
-        subprocess.run(["cp", "-a", "--reflink=auto", str(_made(suite)), str(root)], check=True)
+        kept = kept_debian.debian(f"debian-{suite}", suite, PACKAGES)
+        subprocess.run(["cp", "-a", "--reflink=auto", str(kept), str(root)], check=True)
         for place in (*OF_THE_NETWORK, *(f"{Path.home()}/{name}" for name in OF_THE_USER)):
             _copy(Path(place), root, _of_root(place))
         yield root
-
-
-def _made(suite: str) -> Path:
-    made = cache_root() / f"debian-{suite}"
-    if not made.is_dir():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f"debian-{suite}.", dir=made.parent))
-        command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite]
-        done = subprocess.run([*command, str(partial)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise RuntimeError(
-                f"debootstrap of {suite} failed:\n{done.stdout[-2000:]}{done.stderr}"
-            )
-        partial.chmod(0o755)
-        partial.rename(made)
-    return made
 
 
 def _of_root(place: str) -> str:

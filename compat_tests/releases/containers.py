@@ -12,31 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from compat_tests.images.engine import TAG, docker
 from compat_tests.releases.charts import Pod, one_of
 from compat_tests.releases.probes import passes
 from tests.patience import until
 
-# What compat_tests/images builds.
-IMAGE: Final = os.environ.get("TRIMQ_IMAGE", "trimq:tested")
 _UNITS: Final = {"Ki": "k", "Mi": "m", "Gi": "g"}
 _NUMBERS: Final = itertools.count(1)
-
-
-def docker(*words: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """AssertionError with what it wrote if it fails."""
-    done = subprocess.run(
-        ["docker", *map(str, words)], capture_output=True, text=True, errors="replace", check=False
-    )
-    assert not check or done.returncode == 0, done.stdout + done.stderr
-    return done
 
 
 def obstacle() -> str:
     """Why no container can be started; empty: they can."""
     if shutil.which("docker") is None or docker("info", check=False).returncode:
         return "no Docker engine answers"
-    if docker("image", "inspect", IMAGE, check=False).returncode:
-        return f"there is no image {IMAGE}: make image"
+    if docker("image", "inspect", TAG, check=False).returncode:
+        return f"there is no image {TAG}: make image"
     if os.geteuid() != 0:
         return "folders of the image's user are made by root only"
     return ""
@@ -89,7 +79,7 @@ class ContainerPod:
         for name, text in pod.environment.items():
             words += ["-e", f"{name}={text}"]
         first, *rest = pod.command
-        docker(*words, *self._volumes, "--entrypoint", first, IMAGE, *rest)
+        docker(*words, *self._volumes, "--entrypoint", first, TAG, *rest)
 
     @property
     def state(self) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,13 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from compat_tests.servers.artifacts import ROOT, cache_root
+from compat_tests.servers.artifacts import ROOT
+from compat_tests.servers.debian import debian
 from tests.patience import PATIENCE, until
 
 RELEASE: Final = "bookworm"
 PYTHON: Final = "3.11"
 PACKAGES: Final = ("systemd", "systemd-sysv", "python3", "python3-venv", "procps")
 HOME: Final = "/opt/trimq"
+_USELESS: Final = ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc")
 _PROGRAMS: Final = ("debootstrap", "unshare", "nsenter", "mount", "chroot")
 # The first process of the new namespaces makes a machine of a folder.
 _BOOT: Final = """
@@ -73,17 +74,7 @@ def _cgroups() -> Path | None:
 
 def system() -> Path:
     """Its files, made if they are not there yet."""
-    made = cache_root() / f"systemd-{RELEASE}"
-    if not made.is_dir():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f"{made.name}.", dir=made.parent))
-        words = ["--variant=minbase", f"--include={','.join(PACKAGES)}", RELEASE, str(partial)]
-        _run(["debootstrap", *words])
-        for useless in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc"):
-            shutil.rmtree(partial / useless, ignore_errors=True)
-        partial.chmod(0o755)
-        partial.rename(made)
-    return made
+    return debian(f"systemd-{RELEASE}", RELEASE, PACKAGES, _USELESS)
 
 
 def _run(command: Sequence[str]) -> str:

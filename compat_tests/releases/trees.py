@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import subprocess
 import tarfile
-import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from compat_tests.servers.artifacts import ROOT, cache_root
+from compat_tests.servers.kept import kept
 from releasing.releases import Release, newest
 
 # Of the settings' page a row, whose key RocketMQ does not have.
@@ -36,17 +36,7 @@ def release_before() -> Release:
 
 def tree(release: Release) -> Path:
     """The folder that `trimq` of that release can be imported from. NotHere."""
-    made = cache_root() / "releases" / release.commit
-    if not made.is_dir():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f"{release.commit[:8]}.", dir=made.parent))
-        try:
-            _unpack(release.commit, partial)
-            partial.chmod(0o755)
-            _rename_into_place(partial, made)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    return made
+    return kept(cache_root() / "releases" / release.commit, partial(_unpack, release.commit))
 
 
 def _unpack(commit: str, folder: Path) -> None:
@@ -68,15 +58,6 @@ def _git(*words: str) -> bytes:
             " git fetch --unshallow"
         )
     return done.stdout
-
-
-def _rename_into_place(partial: Path, final: Path) -> None:
-    try:
-        partial.rename(final)
-    except OSError:
-        # Another process was faster and its result is as good as ours.
-        if not final.is_dir():
-            raise
 
 
 def own_settings(root: Path) -> dict[str, str]:

@@ -17,10 +17,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from compat_tests.servers import versions
+from compat_tests.servers.kept import kept
 
 TESTS: Final = Path(__file__).resolve().parents[1]
 ROOT: Final = TESTS.parent
@@ -61,17 +63,12 @@ def jars(name: str) -> Path:
     if lib.is_dir() and not _is_as_listed(lib, name):
         # A module has appeared that was taken from the version before.
         lib.rename(Path(tempfile.mkdtemp(prefix="lib.old.", dir=lib.parent)) / "lib")
-    if not lib.is_dir():
-        lib.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix="lib.", dir=lib.parent))
-        try:
-            _fetch(_pom(name, partial), partial)
-            (partial / "pom.xml").unlink(missing_ok=True)
-            partial.chmod(0o755)
-            _rename_into_place(partial, lib)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    return lib
+    return kept(lib, partial(_fetch_jars, name))
+
+
+def _fetch_jars(name: str, lib: Path) -> None:
+    _fetch(_pom(name, lib), lib)
+    (lib / "pom.xml").unlink(missing_ok=True)
 
 
 def _pom(name: str, folder: Path) -> Path:
@@ -108,15 +105,6 @@ def _fetch(pom: Path, target: Path) -> None:
         raise RuntimeError(
             f"mvn could not fetch {pom.name}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
         )
-
-
-def _rename_into_place(partial: Path, final: Path) -> None:
-    try:
-        partial.rename(final)
-    except OSError:
-        # Another process was faster and its result is as good as ours.
-        if not final.is_dir():
-            raise
 
 
 def classpath(folder: Path) -> str:
@@ -157,15 +145,8 @@ def program(name: str, lib: str, sources: Sequence[Path]) -> str:
 
 
 def _with_classes(name: str, sources: Sequence[Path], path: str) -> str:
-    classes = cache_root() / "compat-classes" / f"{name}-{_digest(sources)}"
-    if not classes.is_dir():
-        classes.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=classes.parent))
-        try:
-            compile_java(sources, path, partial)
-            _rename_into_place(partial, classes)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+    folder = cache_root() / "compat-classes" / f"{name}-{_digest(sources)}"
+    classes = kept(folder, lambda made: compile_java(sources, path, made))
     return f"{classes}:{path}"
 
 

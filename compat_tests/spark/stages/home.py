@@ -7,10 +7,12 @@ them each time: a second of a core, of which a busy machine makes more than the 
 from __future__ import annotations
 
 import os
-import tempfile
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from compat_tests.servers.artifacts import cache_root
+from compat_tests.servers.kept import kept
 
 
 def unpacked_home() -> Path:
@@ -21,26 +23,19 @@ def unpacked_home() -> Path:
     installed = Path(pyspark.__file__).parent
     packages = {"pyspark": installed, "py4j": Path(py4j.__file__).parent}
     home = cache_root() / "spark-homes" / f"{pyspark.__version__}{str(installed).replace('/', '-')}"
-    if home.is_dir():
-        return home
-    home.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix="partial-", dir=home.parent))
+    return kept(home, partial(_link, installed, packages))
+
+
+def _link(installed: Path, packages: Mapping[str, Path], home: Path) -> None:
     for entry in installed.iterdir():
         if entry.name != "python":
-            (partial / entry.name).symlink_to(entry)
+            (home / entry.name).symlink_to(entry)
     # Spark names the files; Python takes a folder just as well.
     for archive in (installed / "python" / "lib").glob("*.zip"):
         name = archive.name.partition(".zip")[0].partition("-")[0]
-        folder = partial / "python" / "lib" / archive.name
+        folder = home / "python" / "lib" / archive.name
         folder.mkdir(parents=True)
         (folder / name).symlink_to(packages[name])
-    try:
-        partial.rename(home)
-    except OSError:
-        # Somebody else was first.
-        if not home.is_dir():
-            raise
-    return home
 
 
 def use_unpacked_home() -> None:
