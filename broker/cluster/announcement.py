@@ -1,7 +1,7 @@
 """What this broker tells NameServers about itself: its address, its topics and their version."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.register import RegisterBrokerBody, encode_register
 from trimq.codec.bodies.route import QueueData, TopicRouteData
 from trimq.codec.bodies.topics import (
+    DataVersion,
     TopicConfig,
     TopicConfigAndMappingSerializeWrapper,
     TopicQueueMappingInfo,
@@ -24,7 +25,11 @@ from trimq.codec.headers.namesrv import (
 )
 from trimq.codec.java.hashes import crc32_31
 
-_READ_WRITE = Perm.READ | Perm.WRITE
+T = TypeVar("T")
+
+_READ_WRITE: Final = Perm.READ | Perm.WRITE
+# Of one registration.
+_TOPICS_AT_ONCE: Final = 1000
 
 
 class Announcement:
@@ -34,29 +39,57 @@ class Announcement:
         self._config = config
         self._identity = identity
         self._topics = topics
-        self._cached: tuple[bytes, list[bytes]] = (b"", [])
+        self._cached = (b"", b"")
 
     @property
     def identity(self) -> BrokerIdentity:
         return self._identity
 
-    def all_topics(self) -> list[bytes]:
-        """The bodies of a full registration; several with enableSplitRegistration.
+    def all_topics(self) -> Iterator[bytes]:
+        """The bodies of a full registration, made when they are asked for.
 
-        Kept until the topics change: with thousands of them it takes long to build. In parts each has a version of its
-        own: a NameServer takes no change of a topic with a version that it has.
+        Several with enableSplitRegistration, and of thousands of topics. In parts each has a version of its own: a
+        NameServer takes no change of a topic with a version that it has.
         """
+        names = list(self._topics.all())
         if self._config.enable_split_registration:
-            return [self._next_body(part) for part in self._parts()]
+            for part in _parts(names, self._config.split_registration_size):
+                self._topics.raise_version()
+                yield self._body(self._present(part), self._topics.data_version)
+        elif len(names) <= _TOPICS_AT_ONCE:
+            yield self._kept_body()
+        else:
+            for part, version in self._numbered(names):
+                yield self._body(self._present(part), version)
+
+    def some_topics(self, topics: list[TopicConfig]) -> Iterator[bytes]:
+        """The bodies that add these topics to what was registered before: several of thousands, none of none."""
+        for part, version in self._numbered(topics):
+            if part:
+                yield self._body(part, version)
+
+    def _kept_body(self) -> bytes:
+        """Kept until the topics change."""
         version = self.version()
         if self._cached[0] != version:
-            topics = [self._told(topic) for topic in self._topics.all().values()]
-            self._cached = (version, [self._body(topics)])
+            body = self._body(list(self._topics.all().values()), self._topics.data_version)
+            self._cached = (version, body)
         return self._cached[1]
 
-    def some_topics(self, topics: Iterable[TopicConfig]) -> bytes:
-        """The body that adds these topics to what was registered before."""
-        return self._body([self._told(topic) for topic in topics])
+    def _present(self, names: list[str]) -> list[TopicConfig]:
+        """Those that have not been deleted since the part before."""
+        table = self._topics.all()
+        return [table[name] for name in names if name in table]
+
+    def _numbered(self, topics: list[T]) -> Iterator[tuple[list[T], DataVersion]]:
+        """Parts that a NameServer reads in a millisecond each. The last has the version of the table, so that slaves
+        find no other one; those before have what is nobody's: a time of 0.
+        """
+        now = self._topics.data_version
+        parts = list(_parts(topics, _TOPICS_AT_ONCE))
+        for left, part in zip(reversed(range(len(parts))), parts, strict=True):
+            ahead = msgspec.structs.replace(now, timestamp=0, counter=left)
+            yield part, ahead if left else now
 
     def queues(self, topic: TopicConfig) -> QueueData:
         """What the route of one topic says about this broker."""
@@ -119,21 +152,10 @@ class Announcement:
             return topic
         return msgspec.structs.replace(topic, perm=topic.perm & allowed)
 
-    def _next_body(self, topics: list[TopicConfig]) -> bytes:
-        self._topics.raise_version()
-        return self._body(topics)
-
-    def _parts(self) -> Iterator[list[TopicConfig]]:
-        rest = iter([self._told(topic) for topic in self._topics.all().values()])
-        part = list(islice(rest, self._config.split_registration_size))
-        yield part
-        while part := list(islice(rest, self._config.split_registration_size)):
-            yield part
-
-    def _body(self, topics: list[TopicConfig]) -> bytes:
+    def _body(self, topics: list[TopicConfig], version: DataVersion) -> bytes:
         wrapper = TopicConfigAndMappingSerializeWrapper(
-            data_version=self._topics.data_version,
-            topic_config_table={topic.topic_name: topic for topic in topics},
+            data_version=version,
+            topic_config_table={topic.topic_name: self._told(topic) for topic in topics},
             topic_queue_mapping_info_map=self._mappings(topics),
         )
         body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper)
@@ -152,3 +174,9 @@ class Announcement:
             (topic.topic_name, self._topics.mappings.told(topic.topic_name)) for topic in topics
         )
         return {name: info for name, info in found if info is not None}
+
+
+def _parts(topics: list[T], size: int) -> Iterator[list[T]]:
+    """So many at a time; one part of nothing if there are none."""
+    for first in range(0, max(len(topics), 1), size):
+        yield topics[first : first + size]

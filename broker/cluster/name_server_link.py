@@ -237,8 +237,10 @@ class NameServerLink:
         if self._config.enable_single_topic_register:
             # What the NameServer does not take alone goes the usual way.
             topics = [one for one in topics if not await self._register_topic(client, one)]
-        if topics:
-            refusal = await self._register(client, self._announcement.some_topics(topics))
+        for body in self._announcement.some_topics(topics):
+            refusal = await self._register(client, body)
+            if refusal is not None:
+                break
         self._busy = False
         if refusal is None:
             self._progress()

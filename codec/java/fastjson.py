@@ -19,6 +19,7 @@ from trimq.codec.java.json_scan import (
     BeyondLimits,
     DialectScanner,
     JsonLimits,
+    nests_little,
 )
 from trimq.codec.java.lenient import LenientReader
 from trimq.codec.java.values import fit
@@ -65,12 +66,12 @@ def _read(data: bytes | str, kind: Any, limits: JsonLimits) -> Any:
     """
     text = _bytes(data)
     opened = limits.check(text)
-    if opened <= DEPTH:
+    if opened <= DEPTH or (kind is not Any and nests_little(text)):
         try:
             return msgspec.json.decode(text, type=kind)
         except msgspec.ValidationError:
             raise
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
     try:
         return _read_dialect(text, kind, limits)

@@ -23,7 +23,7 @@ from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.server import Server
 from trimq.serving.readiness import Readiness
 from trimq.settings.endpoints import Endpoint, address_of
-from trimq.settings.listening import BrokerSockets, listen_broker
+from trimq.settings.listening import BrokerSockets, bind_broker
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
@@ -54,8 +54,8 @@ class RunningBroker:
 async def open_broker(
     plan: ServerPlan, name_servers: NameServers, process: ProcessState, clock: Clock
 ) -> AsyncIterator[RunningBroker]:
-    """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
-    sockets = listen_broker(
+    """Ports are bound first, then come store, services and clients; stopping goes in reverse order."""
+    sockets = bind_broker(
         plan.listen, plan.replication.ha_listen_port, plan.more_hosts, process.passed
     )
     try:
@@ -218,6 +218,7 @@ async def _listen(
     process: ProcessState,
     nursery: trio.Nursery,
 ) -> None:
+    sockets.listen(slaves=plan.serves_slaves)
     limits = limits_of(plan.server)
     admission = ConnectionAdmission(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)

@@ -24,6 +24,25 @@ def listen(
     endpoint: Endpoint, name: str = "", passed: PassedSockets | None = None
 ) -> socket.socket:
     """A listening, non-blocking TCP socket bound to the endpoint. `name`: what it is for (passed_sockets.py)."""
+    sock = _bound(endpoint, name, passed)
+    try:
+        _begin(sock, endpoint)
+    except AddressError:
+        sock.close()
+        raise
+    return sock
+
+
+def _begin(sock: socket.socket, endpoint: Endpoint) -> None:
+    """Take connections; one that was passed does already."""
+    try:
+        sock.listen(BACKLOG)
+    except OSError as error:
+        raise AddressError(_why(endpoint, error)) from error
+
+
+def _bound(endpoint: Endpoint, name: str, passed: PassedSockets | None) -> socket.socket:
+    """Whoever connects to it is refused, and another server that listens there is noticed."""
     if passed is not None:
         given = passed.take(name, endpoint)
         if given is not None:
@@ -37,7 +56,6 @@ def listen(
             # All addresses, whatever this machine's default is.
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         sock.bind((host, endpoint.port))
-        sock.listen(BACKLOG)
         sock.setblocking(False)
     except OSError as error:
         sock.close()
@@ -62,9 +80,9 @@ _WHICH: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerSockets:
-    """The listening sockets of a broker: for clients, for those that compute its VIP port, for slaves.
+    """The sockets of a broker: for clients, for those that compute its VIP port, for slaves.
 
-    Of each kind one for every address.
+    Of each kind one for every address. Nobody can connect before `listen`.
     """
 
     main: Sequence[socket.socket]
@@ -76,6 +94,12 @@ class BrokerSockets:
     def ha_port(self) -> int:
         port: int = self.ha[0].getsockname()[1]
         return port
+
+    def listen(self, *, slaves: bool) -> None:
+        """Let clients connect from here on, and slaves if they are served. AddressError if somebody was quicker."""
+        for sock in (*self.main, *self.vip, *(self.ha if slaves else ())):
+            host, port, *_ = sock.getsockname()
+            _begin(sock, Endpoint(host, port))
 
     def close(self) -> None:
         for sock in (*self.main, *self.vip, *self.ha):
@@ -92,13 +116,16 @@ def broker_endpoints(
         yield SLAVES, Endpoint(host, ha_port or endpoint.port + HA_OFFSET)
 
 
-def listen_broker(
+def bind_broker(
     endpoint: Endpoint,
     ha_port: int = 0,
     more_hosts: Sequence[str] = (),
     passed: PassedSockets | None = None,
 ) -> BrokerSockets:
     """Bind a broker's port p, its VIP port p - 2, and `ha_port` or p + 1 for slaves, on `more_hosts` too.
+
+    Clients are refused until it listens, as by the real broker: they turn to another one at once, where a connection
+    that nobody serves would make them wait while the store is opened.
 
     With port 0 a p is picked so that p - 2 and p + 1 are free too. The VIP port of an explicit
     port must be free as well: Java clients with ``vipChannelEnabled`` go there without asking.
@@ -108,7 +135,7 @@ def listen_broker(
             raise AddressSyntaxError(
                 f"a broker also needs its port - 2 and its port + 1: {endpoint} does not have both"
             )
-        return _listen_on_each(endpoint, ha_port, more_hosts, passed)
+        return _bind_each(endpoint, ha_port, more_hosts, passed)
     last: AddressError | None = None
     for _ in range(_ATTEMPTS):
         with listen(endpoint) as probe:
@@ -116,20 +143,29 @@ def listen_broker(
         if not 1026 <= port <= 65534:
             continue
         try:
-            return _listen_on_each(Endpoint(endpoint.host, port), ha_port, more_hosts, None)
+            sockets = _bind_each(Endpoint(endpoint.host, port), ha_port, more_hosts, None)
         except AddressError as error:
             last = error
+            continue
+        try:
+            # Nobody knows them yet, and nobody else shall pick them meanwhile.
+            sockets.listen(slaves=True)
+        except AddressError as error:
+            sockets.close()
+            last = error
+            continue
+        return sockets
     raise AddressError(f"no free group of ports on {endpoint.host}: {last}")
 
 
-def _listen_on_each(
+def _bind_each(
     endpoint: Endpoint, ha_port: int, more_hosts: Sequence[str], passed: PassedSockets | None
 ) -> BrokerSockets:
     sockets: dict[str, list[socket.socket]] = {BROKER: [], VIP: [], SLAVES: []}
     with ExitStack() as opened:
         for name, wanted in broker_endpoints(endpoint, ha_port, more_hosts):
             try:
-                sock = listen(wanted, name, passed)
+                sock = _bound(wanted, name, passed)
             except AddressError as error:
                 if name == BROKER:
                     raise

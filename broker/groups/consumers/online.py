@@ -38,7 +38,8 @@ class Consumers:
         self._groups: dict[str, ConsumerGroup] = {}
         self._groups_of: dict[str, set[str]] = {}
         # The groups of each connection: when it ends, no others have to be searched.
-        self._of_peer: dict[Peer, dict[str, None]] = {}
+        # With each of its groups, how many subscriptions it has there.
+        self._of_peer: dict[Peer, dict[str, int]] = {}
         self._compensated: dict[str, dict[str, SubscriptionData]] = {}
         self._fingerprints: dict[str, int] = {}
         self.notices = MemberNotices(config)
@@ -166,7 +167,10 @@ class Consumers:
         if group is None:
             group = ConsumerGroup(data.group_name, client.last_update)
             self._groups[data.group_name] = group
-        self._of_peer.setdefault(client.peer, {})[group.name] = None
+        mine = self._of_peer.setdefault(client.peer, {})
+        mine[group.name] = (
+            mine.get(group.name, 0) if without_sub else len(data.subscription_data_set)
+        )
         topics = (
             list(group.subscriptions)
             if without_sub
@@ -278,10 +282,8 @@ class Consumers:
         count = len(data.subscription_data_set)
         if count < _FEW_SUBSCRIPTIONS and len(mine) < _FEW_SUBSCRIPTIONS:
             return
-        for name in mine.keys() - {data.group_name}:
-            member = self._groups[name].members[peer]
-            count += len(member.subscriptions or ())
-        check_subscriptions(self._config, count)
+        others = sum(mine.values()) - mine.get(data.group_name, 0)
+        check_subscriptions(self._config, count + others)
 
     def _note_topic(self, topic: str, group: str) -> None:
         """Remembered until the group is gone, but for no more topics than are allowed."""

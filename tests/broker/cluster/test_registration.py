@@ -279,6 +279,29 @@ async def test_topics_leave_in_parts(tmp_path: Path) -> None:
     assert len(sizes) > 1
 
 
+async def test_thousands_of_topics_leave_in_parts_too(broker: Broker) -> None:
+    """A NameServer that reads all of them at once answers nobody meanwhile."""
+    names = [f"T{number}" for number in range(2500)]
+    async with name_server() as server, broker.registered(server.addr) as registration:
+        assert await server.heard() == "all"
+        broker.create(*names)
+        assert await registration.settled(20)
+    _check_parts(server, names, broker)
+    async with name_server() as server, broker.registered(server.addr) as registration:
+        assert await registration.settled(20)
+    _check_parts(server, list(broker.topics.all()), broker)
+
+
+def _check_parts(server: NameServer, names: list[str], broker: Broker) -> None:
+    tables = [body.topic_config_serialize_wrapper for body in server.bodies[-3:]]
+    assert [name for table in tables for name in table.topic_config_table] == names
+    assert [len(table.topic_config_table) for table in tables[:2]] == [1000, 1000]
+    versions = [table.data_version for table in tables]
+    # A NameServer takes only what has another version than what came before.
+    assert versions[0] != versions[1] != versions[2] == broker.topics.data_version
+    assert [version.timestamp for version in versions[:2]] == [0, 0]
+
+
 async def test_ordered_topics_are_taken_over(broker: Broker) -> None:
     broker.create("T")
     async with name_server() as server:

@@ -5,6 +5,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from trimq.codec.bodies.locks import LockBatchRequestBody, MessageQueue
 from trimq.codec.errors import CodecError
 from trimq.codec.frames.command import decode_command
 from trimq.codec.java import fastjson
-from trimq.codec.java.json_scan import DEPTH, LARGE, SMALL, DialectScanner, JsonLimits
+from trimq.codec.java.json_scan import DEPTH, LARGE, SMALL, DialectScanner, JsonLimits, nests_little
 
 MIB = 1 << 20
 SMALLEST_STEP = 3
@@ -170,6 +171,44 @@ def test_a_client_may_say_as_much_as_its_settings_let_it() -> None:
     queues = [MessageQueue(topic="T", broker_name="b", queue_id=n) for n in range(16_384)]
     body = fastjson.dumps({"mqSet": queues})
     assert len(decode_request(LockBatchRequestBody, body).mq_set) == 16_384
+
+
+def depth_of(value: object) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, dict | list) + max(map(depth_of, inside), default=0)
+
+
+@given(
+    value=st.recursive(
+        st.integers() | st.text(st.characters(exclude_characters="{}[]"), max_size=3),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.just("k"), inner),
+        max_leaves=60,
+    ),
+    around=st.integers(0, DEPTH + 2),
+)
+def test_how_deep_brackets_nest_is_known_without_a_scan(value: object, around: int) -> None:
+    for _ in range(around):
+        value = [value]
+    assert nests_little(json.dumps(value).encode()) == (depth_of(value) <= DEPTH)
+
+
+class Holder(msgspec.Struct):
+    """Whatever else a text has, msgspec passes over it."""
+
+    topic: str = ""
+
+
+@pytest.mark.parametrize("levels", [40, 500, 5_000, 100_000])
+def test_a_text_whose_brackets_in_texts_hide_how_deep_it_is_does_no_harm(levels: int) -> None:
+    hidden = b'["]",' * levels + b"1" + b',"["]' * levels
+    assert nests_little(hidden)
+    text = b'{"topic":"T","more":%b}' % hidden
+    try:
+        assert fastjson.loads_as(Holder, text) == Holder("T")
+    except CodecError:
+        assert levels > DEPTH
+    with pytest.raises(CodecError):
+        fastjson.loads(text)
 
 
 @given(text=DIALECT)

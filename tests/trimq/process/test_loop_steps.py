@@ -1,5 +1,6 @@
 """The longest step of the event loop is measured."""
 
+import sys
 from time import perf_counter
 
 import trio
@@ -8,7 +9,7 @@ from trimq.process.loop_steps import LoopSteps, watched
 
 
 async def test_a_step_that_holds_the_loop_is_seen() -> None:
-    steps = LoopSteps()
+    steps, usual = LoopSteps(), sys.getswitchinterval()
     with watched(steps):
         await trio.lowlevel.checkpoint()
         assert steps.take_longest() >= 0
@@ -21,6 +22,9 @@ async def test_a_step_that_holds_the_loop_is_seen() -> None:
         assert steps.long_steps >= 1
         assert steps.take_longest() >= 0.03
         assert steps.longest < 0.03
+        # A worker thread that computes lets the loop go on soon.
+        assert sys.getswitchinterval() < usual / 5
+    assert sys.getswitchinterval() == usual
     counted = steps.steps
     await trio.lowlevel.checkpoint()
     assert steps.steps == counted

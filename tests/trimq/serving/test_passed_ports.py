@@ -17,14 +17,14 @@ from tests.requests import send_header_v2
 from trimq.codec.codes import RequestCode
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.settings.endpoints import Endpoint
-from trimq.settings.listening import listen, listen_broker
+from trimq.settings.listening import bind_broker, listen
 
 
 class Ports:
     """What systemd keeps open: of a NameServer, a broker and its metrics."""
 
     def __init__(self, with_ha: bool = True) -> None:
-        broker = listen_broker(Endpoint("127.0.0.1", 0))
+        broker = bind_broker(Endpoint("127.0.0.1", 0))
         (main,), (vip,), (ha,) = broker.main, broker.vip, broker.ha
         if not with_ha:
             ha.close()

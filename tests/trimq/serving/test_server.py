@@ -2,13 +2,18 @@
 
 import subprocess
 import sys
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import trio
 import trustme
 
 import trimq
+from compat_tests.servers.processes import free_port
 from tests.layers import LAYERS
+from tests.patience import PATIENCE
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
@@ -140,3 +145,39 @@ async def test_pending_messages_of_another_broker_refuse_the_start(
     async with trimq.serve(tmp_path, settings={"leavePendingMessages": "true"}):
         pass
     assert "1 half message whose transaction RocksDB" in caplog.text
+
+
+async def test_nobody_can_connect_before_the_store_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients turn to another broker at once; on a connection that nobody serves they would wait."""
+    endpoint = Endpoint("127.0.0.1", free_port())
+    opening, may_go_on = threading.Event(), threading.Event()
+    opened = MessageStore.open
+
+    def slow(store: MessageStore, types: Mapping[str, str]) -> object:
+        opening.set()
+        assert may_go_on.wait(PATIENCE)
+        return opened(store, types)
+
+    monkeypatch.setattr(MessageStore, "open", slow)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_try_ports, endpoint, opening, may_go_on)
+        async with (
+            trimq.serve(tmp_path, listen=str(endpoint)) as server,
+            Client.connect(server.broker_addr) as client,
+        ):
+            topics = await client.request(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+        assert topics.code == ResponseCode.SUCCESS
+
+
+async def _try_ports(
+    endpoint: Endpoint, opening: threading.Event, may_go_on: threading.Event
+) -> None:
+    try:
+        assert await trio.to_thread.run_sync(opening.wait, PATIENCE)
+        for port in (endpoint.port, endpoint.port - 2, endpoint.port + 1):
+            with trio.socket.socket() as sock, pytest.raises(ConnectionRefusedError):
+                await sock.connect((endpoint.host, port))
+    finally:
+        may_go_on.set()

@@ -3,7 +3,7 @@
 import pytest
 
 from trimq.settings.endpoints import AddressError, Endpoint, told_address
-from trimq.settings.listening import listen, listen_broker
+from trimq.settings.listening import bind_broker, listen
 
 
 def test_parse_reads_hosts_and_ports() -> None:
@@ -19,7 +19,7 @@ def test_parse_refuses_what_is_not_an_address(text: str) -> None:
 
 
 def test_port_0_picks_a_port_with_those_for_vip_and_slaves() -> None:
-    sockets = listen_broker(Endpoint("127.0.0.1", 0))
+    sockets = bind_broker(Endpoint("127.0.0.1", 0))
     try:
         assert sockets.main[0].getsockname()[1] == sockets.port
         assert sockets.vip[0].getsockname()[1] == sockets.port - 2
@@ -33,6 +33,21 @@ def test_a_port_in_use_is_reported() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(AddressError, match=f"port {port} on 127.0.0.1 is in use"):
             listen(Endpoint("127.0.0.1", port))
+
+
+def test_of_two_that_start_at_once_one_is_told_that_the_port_is_in_use() -> None:
+    with listen(Endpoint("127.0.0.1", 0)) as free:
+        endpoint = Endpoint("127.0.0.1", free.getsockname()[1])
+    first, second = bind_broker(endpoint), bind_broker(endpoint)
+    try:
+        first.listen(slaves=True)
+        with pytest.raises(AddressError, match=f"port {endpoint.port} on 127.0.0.1 is in use"):
+            second.listen(slaves=True)
+        with pytest.raises(AddressError, match="is in use"):
+            bind_broker(endpoint)
+    finally:
+        first.close()
+        second.close()
 
 
 def test_clients_are_never_told_a_wildcard_address() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.passed import command_with
 from trimq.settings.endpoints import AddressError, Endpoint
-from trimq.settings.listening import listen, listen_broker
+from trimq.settings.listening import bind_broker, listen
 from trimq.settings.passed_sockets import BROKER, METRICS, NAMESRV, Passed, PassedSockets
 
 ASKING = """
@@ -124,10 +124,10 @@ def test_one_that_nobody_would_serve_is_refused() -> None:
 
 
 def test_a_broker_takes_what_there_is_and_opens_the_rest() -> None:
-    first = listen_broker(Endpoint("127.0.0.1", 0))
+    first = bind_broker(Endpoint("127.0.0.1", 0))
     (main,), (vip,), (ha,) = first.main, first.vip, first.ha
     vip.close()
-    second = listen_broker(
+    second = bind_broker(
         Endpoint("127.0.0.1", first.port), passed=PassedSockets([passed(main), passed(ha)])
     )
     try:
