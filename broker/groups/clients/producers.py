@@ -4,6 +4,7 @@ Transactions ask a member of the group for the outcome; replies find a client by
 """
 
 import logging
+from collections import deque
 from collections.abc import Mapping
 
 from trimq.base.clock import Clock
@@ -99,7 +100,11 @@ class Producers:
     def scan_expired(self) -> Steps[None]:
         """Drop members that have been silent for 120 s; a service calls it every 10 s."""
         now = self._clock.steady_millis()
-        for group, members in list(self._groups.items()):
+        # Names: what has gone is freed one by one then, not all of it at the end, in one step.
+        names = deque(self._groups)
+        while names:
+            group = names.popleft()
+            members = self._groups.get(group, {})
             for client in list(members.values()):
                 if has_expired_producer(client, now):
                     members.pop(client.peer, None)

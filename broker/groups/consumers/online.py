@@ -6,6 +6,7 @@ reads everything anyway.
 
 import logging
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from trimq.base.clock import Clock
@@ -226,7 +227,12 @@ class Consumers:
         Their connections are closed, and the rest of the group is told, once for all of them.
         """
         now = self._clock.steady_millis()
-        for group in list(self._groups.values()):
+        # Names: what has gone is freed one by one then, not all of it at the end, in one step.
+        names = deque(self._groups)
+        while names:
+            group = self._groups.get(names.popleft())
+            if group is None:
+                continue
             has_changed = False
             for peer, member in list(group.members.items()):
                 if has_expired_consumer(self._config, member.client, now):
