@@ -25,7 +25,7 @@ CLIENTS: Final = (
         "Java, `rocketmq-client`",
         "5.5.0, 4.9.8",
         "run: every scenario, on the real RocketMQ and on TriMQ",
-        ("compat_tests/scenarios/test_java.py",),
+        ("compat_tests/scenarios/test_java.py", "compat_tests/images/test_replaced.py"),
     ),
     Client(
         "`mqadmin` of the distribution",
@@ -37,7 +37,7 @@ CLIENTS: Final = (
         "Go, `rocketmq-client-go/v2`",
         "2.1.2",
         "run: every scenario, on the real RocketMQ and on TriMQ",
-        ("compat_tests/scenarios/test_go.py",),
+        ("compat_tests/scenarios/test_go.py", "compat_tests/images/test_clients.py"),
     ),
     Client(
         "C++, `rocketmq-client-cpp`",
@@ -63,6 +63,10 @@ CLIENTS: Final = (
         " `rocketmq-python-client`)",
         "",
         "behind RocketMQ's proxy only ([proxy.md](proxy.md)); run: Java 5.1.0 and Go v5.1.2",
-        ("compat_tests/scenarios/test_grpc.py", "compat_tests/scenarios/test_grpc_go.py"),
+        (
+            "compat_tests/scenarios/test_grpc.py",
+            "compat_tests/scenarios/test_grpc_go.py",
+            "compat_tests/images/test_clients.py",
+        ),
     ),
 )

@@ -63,8 +63,18 @@ class Container:
 
     @property
     def address(self) -> str:
+        return str(self._network["IPAddress"])
+
+    @property
+    def gateway(self) -> str:
+        """From where this machine comes to it through a mapped port."""
+        return str(self._network["Gateway"])
+
+    @property
+    def _network(self) -> dict[str, Any]:
         networks = json.loads(docker("inspect", self.name).stdout)[0]["NetworkSettings"]["Networks"]
-        return str(next(iter(networks.values()))["IPAddress"])
+        found: dict[str, Any] = next(iter(networks.values()))
+        return found
 
     @property
     def log(self) -> str:

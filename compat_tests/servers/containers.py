@@ -135,6 +135,10 @@ class ContainerLauncher:
 
     description = f"in containers of {IMAGE}"
 
+    def __init__(self, user: int | None = None) -> None:
+        """`user`: whom it runs as, and the group of that number; without one who runs the tests."""
+        self._user = f"{os.getuid()}:{os.getgid()}" if user is None else f"{user}:{user}"
+
     def java(self, arguments: Sequence[str], home: Path, log: Path) -> Running:
         # testcontainers would start a second container that removes ours: we stop them ourselves.
         os.environ["TESTCONTAINERS_RYUK_DISABLED"] = "true"
@@ -146,7 +150,7 @@ class ContainerLauncher:
             .with_command(command)
             .with_env("ROCKETMQ_HOME", str(home))
             .with_volume_mapping(str(home), str(home), "rw")
-            .with_kwargs(network_mode="host", user=f"{os.getuid()}:{os.getgid()}")
+            .with_kwargs(network_mode="host", user=self._user)
         )
         return ContainerRun(container.start(), log)
 

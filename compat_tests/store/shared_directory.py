@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from compat_tests.servers import containers, real
+from compat_tests.servers import containers, jvm, real
 from compat_tests.servers.processes import HOST
 from compat_tests.servers.server import Options
 from compat_tests.wire import records
@@ -68,15 +68,27 @@ def batch_fields(topic: str, number: int, properties: str) -> dict[str, object]:
     return {**sent, "i": properties, "m": "true"}
 
 
-class Real:
-    """The real broker over the shared directory."""
+class Broker(Protocol):
+    """One over a folder of its own, which it has at `store`; it may be started again."""
 
-    def __init__(self, home: Path, settings: dict[str, str] | None = None) -> None:
-        # No NameServer is there; a broker starts without one.
-        self._broker = real.RealBroker(
-            containers.launcher(), home, f"{HOST}:1", Options(settings=settings or SETTINGS)
-        )
-        self.store = self._broker.store
+    store: Path
+
+    @property
+    def addr(self) -> str: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+class Asked:
+    """A broker that is asked over one connection."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.store = broker.store
         self._link: Link | None = None
         # Behind what was sent last, by topic and queue.
         self._ends: dict[tuple[str, int], int] = {}
@@ -176,6 +188,26 @@ class Real:
         answer = self.ask(code, {"topic": TOPIC, "queueId": queue_id, **more})
         assert answer.code == SUCCESS, answer.remark
         return int(answer.ext["offset"])
+
+
+class Real(Asked):
+    """The real broker over the shared directory."""
+
+    def __init__(
+        self,
+        home: Path,
+        settings: dict[str, str] | None = None,
+        launch: jvm.Launcher | None = None,
+    ) -> None:
+        # No NameServer is there; a broker starts without one.
+        super().__init__(
+            real.RealBroker(
+                launch or containers.launcher(),
+                home,
+                f"{HOST}:1",
+                Options(settings=settings or SETTINGS),
+            )
+        )
 
 
 def open_ours(root: Path, **more: Any) -> MessageStore:

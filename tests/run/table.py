@@ -80,7 +80,7 @@ _LIVE: Final = (
         tools=REAL_AND_GO,
         seconds=330,
     ),
-    _live("images", "images", busy=True, seconds=300),
+    _live("images", "images", busy=True, tools=REAL_AND_GO, seconds=400),
     _live("wire", "wire", busy=True, seconds=300),
     _live("java", "scenarios", "java", named=f"not {CROWDED}", busy=True, turn=0, seconds=300),
     _live("java-many", "scenarios", "java", named=CROWDED, busy=True, turn=2, seconds=200),

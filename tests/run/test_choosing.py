@@ -111,7 +111,7 @@ def test_a_subject_has_its_parts_played(file: str, played: set[str], left_out: s
             {"clients-delayed", "proxy"},
         ),
         ("compat_tests/scenarios/subjects/timers/go/timers.go", {"clients-delayed", "proxy"}),
-        ("compat_tests/scenarios/subjects/grpc/go/go.mod", {"proxy"}),
+        ("compat_tests/scenarios/subjects/grpc/go/go.mod", {"images", "proxy"}),
         ("compat_tests/scenarios/subjects/replicas/go/replicas.go", {"replication"}),
         ("compat_tests/records/wire/timers.json", {"wire"}),
         ("compat_tests/records/scenarios/java-5.5.0-grpc_kill9.json", {"proxy"}),

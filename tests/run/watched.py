@@ -149,7 +149,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         ("images",),
     ),
     "mqadmin": Subject(
-        ("mqadmin", "trimq/commands/health.py"),
+        ("mqadmin", "trimq/commands/health.py", "trimq/commands/health_lines.py"),
         # Documented commands, traces, static topics, and moves to TriMQ.
         ("clients", "clients-asking", "cluster", "mqadmin", "proxy", "replication"),
     ),

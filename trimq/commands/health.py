@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from trimq.commands.health_lines import line
 from trimq.commands.refusals import Misused
 
 if TYPE_CHECKING:
@@ -93,16 +94,6 @@ def exit_code(found: "list[ServerHealth]") -> int:
     if False in verdicts:
         return 1
     return _NOT_KNOWN if None in verdicts else 0
-
-
-def line(one: "ServerHealth") -> str:
-    """`broker 127.0.0.1:10911 (broker-a, id 0): healthy`"""
-    who = f"{one.kind} {one.addr}"
-    if one.name:
-        told = f", clients are told {one.told}" if one.told else ""
-        who += f" ({one.name}, id {one.broker_id}{told})"
-    said = {True: "healthy", False: "not healthy: ", None: "not known: "}[one.ok]
-    return f"{who}: {said}" + "; ".join(one.why + one.unknown)
 
 
 def as_object(found: "list[ServerHealth]") -> str:

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from trimq.admin.brokers.health import ServerHealth
 from trimq.commands.cli import main
-from trimq.commands.health import DEFAULT_BROKER, DEFAULT_NAMESRV, as_object, exit_code, line
+from trimq.commands.health import DEFAULT_BROKER, DEFAULT_NAMESRV, as_object, exit_code
+from trimq.commands.health_lines import line
 from trimq.settings.options import NAMESRV_DEFAULT, ServerOptions, server_plan
 from trimq.testing import TestServer, running_server
 

@@ -82,8 +82,6 @@ def run(words: _Words) -> int:
     try:
         if name == "mqshutdown":
             return _say(_shut_down(words[1:]))
-        if name == "container-health":
-            return _health()
         if name not in COMMANDS:
             raise NotLaunched(f"'{name}' is no command of RocketMQ's that TriMQ has")
         launch = COMMANDS[name](words[1:], os.environ)
@@ -115,14 +113,3 @@ def _shut_down(words: _Words) -> list[str]:
     from trimq.commands.original.shutdown import shut_down
 
     return shut_down(words[0] if words else "", running_servers())
-
-
-def _health() -> int:
-    """0 or 1, as Docker wants it."""
-    from trimq.commands.health import line
-    from trimq.commands.original.health import container_health
-    from trimq.commands.original.processes import running_servers
-
-    found = container_health(running_servers(), os.environ)
-    print("\n".join(map(line, found)) or "no server of TriMQ's runs here")
-    return 0 if found and not any(one.why for one in found) else 1

@@ -4,18 +4,27 @@ Only what runs here counts. A NameServer that answers is healthy, whatever its b
 `trimq health` says so of it; of the NameServers it is asked only whether they know it.
 """
 
+import os
 import ssl
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from trimq.admin.brokers.health import ServerHealth, name_servers_health, servers_health
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.blocking_link import BlockingLink, result_of
-from trimq.commands.original.processes import Running
-from trimq.commands.original.servers import BROKER_PORT, NAMESRV_PORT
+from trimq.commands.health_lines import line
+from trimq.commands.original.ports import BROKER_PORT, NAMESRV_PORT
+from trimq.commands.original.processes import Running, running_servers, seconds_since_start
 
-# A little less than the time that Docker gives a check.
+# For an answer. Some are waited for one after the other, and Docker gives a check ten seconds.
 _SECONDS: Final = 2.0
+# So long a check waits for servers that have been started a moment ago, instead of saying that they are not well: the
+# next one comes seconds later, and loading all of this costs a tenth of a core as much as a second.
+_PATIENCE: Final = 5.0
+_YOUNG_SECONDS: Final = 30.0
+_PAUSE: Final = 0.1
 
 
 def container_health(
@@ -71,8 +80,8 @@ def _asked(
 ) -> list[ServerHealth]:
     """What is found of the server at `own`: in plain text, and by TLS if that one wants nothing else."""
     found: list[ServerHealth] = []
-    for tls in (None, _any_certificate()):
-        link = BlockingLink(named, _SECONDS, tls, None)
+    for context in (_plain, _any_certificate):
+        link = BlockingLink(named, _SECONDS, context(), None)
         try:
             found = [one for one in ask(link) if one.addr == own]
         finally:
@@ -82,9 +91,35 @@ def _asked(
     return found
 
 
+def _plain() -> None:
+    return None
+
+
 def _any_certificate() -> ssl.SSLContext:
     """Nobody else answers on an own port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def check(patience: float = _PATIENCE) -> int:
+    """Print what is found; 0 or 1, as Docker wants it."""
+    until = time.monotonic() + patience
+    while True:
+        servers = list(running_servers())
+        found = container_health(servers, os.environ)
+        well = bool(found) and not any(one.why for one in found)
+        if well or time.monotonic() >= until or not any(map(_is_young, servers)):
+            break
+        time.sleep(_PAUSE)
+    print("\n".join(map(line, found)) or "no server of TriMQ's runs here")
+    return 0 if well else 1
+
+
+def _is_young(server: Running) -> bool:
+    return seconds_since_start(server.pid) < _YOUNG_SECONDS
+
+
+if __name__ == "__main__":
+    sys.exit(check())

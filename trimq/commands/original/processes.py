@@ -1,5 +1,7 @@
 """The servers that run on this machine under the same user, as Linux lists processes."""
 
+import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +39,17 @@ def running_servers(root: Path = _PROCESSES) -> Iterator[Running]:
         found = _server(words)
         if found is not None:
             yield Running(int(folder.name), *found)
+
+
+def seconds_since_start(pid: int, root: Path = _PROCESSES) -> float:
+    """How long a process is there; endless when it has ended, or when nothing is known of it."""
+    try:
+        up = float((root / "uptime").read_text().split()[0])
+        # The name before may hold anything; field 22 are ticks between the machine's start and the process's.
+        fields = (root / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        return up - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return math.inf
 
 
 def _server(words: list[str]) -> tuple[str, tuple[str, ...]] | None:

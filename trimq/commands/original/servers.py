@@ -15,9 +15,8 @@ from trimq.codec.java.properties import decode_properties, read_properties
 from trimq.commands.original.flags import broker_flags, namesrv_flags
 from trimq.commands.original.java_options import JavaOptions, java_options
 from trimq.commands.original.launch import Launch, NotLaunched
+from trimq.commands.original.ports import BROKER_PORT, NAMESRV_PORT
 
-BROKER_PORT: Final = 10911
-NAMESRV_PORT: Final = 9876
 _EVERYWHERE: Final = "0.0.0.0"
 _PRINTER: Final = "trimq.commands.original.printed"
 NO_PROXY: Final = "gRPC clients are not served: TriMQ has no proxy yet, RocketMQ's own runs before it (docs/proxy.md)"

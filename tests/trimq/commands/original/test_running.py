@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.patience import PATIENCE
+from trimq.commands.original import health
 from trimq.commands.original.commands import run
-from trimq.commands.original.health import container_health
+from trimq.commands.original.health import check, container_health
 from trimq.commands.original.launch import NotLaunched
-from trimq.commands.original.processes import Running, running_servers
+from trimq.commands.original.processes import Running, running_servers, seconds_since_start
 from trimq.commands.original.shutdown import shut_down
 from trimq.testing import TestServer, running_server
 
@@ -126,3 +130,51 @@ def test_a_broker_that_wants_tls_is_well() -> None:
         named = ("--namesrv-listen", started.namesrv_addr)
         found = container_health([broker(started.broker_addr, *named)], {})
     assert [one.ok for one in found] == [True, True]
+
+
+def test_how_long_a_process_is_there(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as sleeper:
+        assert 0 <= seconds_since_start(sleeper.pid) < PATIENCE
+        sleeper.kill()
+    assert seconds_since_start(sleeper.pid) == math.inf
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/stat").write_text(f"7 (a ) b) S {' '.join(map(str, range(4, 22)))} 500 1")
+    (tmp_path / "uptime").write_text("105.50 200.00\n")
+    assert seconds_since_start(7, tmp_path) == 105.5 - 500 / os.sysconf("SC_CLK_TCK")
+    (tmp_path / "7/stat").write_text("7 (half")
+    assert seconds_since_start(7, tmp_path) == math.inf
+
+
+def test_a_check_waits_for_what_has_just_been_started(
+    server: TestServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks = [[name_server(closed_addr())], [name_server(server.namesrv_addr)]]
+    monkeypatch.setattr(health, "running_servers", lambda: looks.pop(0) if looks[1:] else looks[0])
+    monkeypatch.setattr(health, "seconds_since_start", lambda pid: 3.0)
+    assert check(PATIENCE) == 0
+    assert capsys.readouterr().out == f"NameServer {server.namesrv_addr}: healthy\n"
+
+
+@pytest.mark.parametrize(
+    ("age", "listed", "said"), [(31.0, True, "not healthy"), (3.0, False, "no server of TriMQ's")]
+)
+def test_a_check_does_not_wait_for_what_is_old_or_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    age: float,
+    listed: bool,
+    said: str,
+) -> None:
+    found = [name_server(closed_addr())] if listed else []
+    monkeypatch.setattr(health, "running_servers", lambda: found)
+    monkeypatch.setattr(health, "seconds_since_start", lambda pid: age)
+    began = time.monotonic()
+    assert check(PATIENCE) == 1
+    assert time.monotonic() - began < PATIENCE / 2
+    assert said in capsys.readouterr().out
+
+
+def test_a_check_waits_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "running_servers", lambda: [name_server(closed_addr())])
+    monkeypatch.setattr(health, "seconds_since_start", lambda pid: 3.0)
+    assert check(0.1) == 1
