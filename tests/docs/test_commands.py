@@ -38,6 +38,9 @@ OTHERS: Final[Mapping[str, Mapping[str, str | None]]] = {
         ("rm", "truncate"), "tests/store/opening/test_refused_stores.py"
     ),
     "docs/image.md": {"docker": "compat_tests/images/test_image.py"},
+    "docs/in-tests.md": dict.fromkeys(
+        ("docker", "export", "grep"), "compat_tests/images/test_recipes.py"
+    ),
     "docs/inspect.md": {"tail": None},
     "docs/kubernetes.md": {"helm": "compat_tests/releases/test_chart.py"},
     "docs/migrate.md": {"grep": "compat_tests/replication/test_migrate.py"},

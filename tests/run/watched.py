@@ -145,6 +145,8 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         (
             *("deploy/Dockerfile", "deploy/bin", "deploy/building", "deploy/conf"),
             "trimq/commands/original",
+            # Recipes that are run.
+            *("docs/in-tests.md", "docs/testing.md", "compat_tests/scenarios/java"),
         ),
         ("images",),
     ),

@@ -124,6 +124,11 @@ def main() -> None:
 )
 @click.option("--advertise", metavar="HOST:PORT", help="The broker address that clients are told.")
 @click.option(
+    "--advertise-file",
+    type=click.Path(path_type=Path, readable=False),
+    help="A file with that address. The start waits until it is there, and each change is announced.",
+)
+@click.option(
     "--store",
     type=click.Path(path_type=Path),
     help="The store directory.  [default: storePathRootDir, or ./data]",

@@ -56,7 +56,7 @@ def _told(plan: "ServerPlan") -> Iterator[tuple[str, str]]:
         # Another port is one from which something forwards.
         if plan.advertise.port in (0, plan.listen.port) or not _is_loopback(plan.advertise.host):
             yield plan.advertise.host, "--advertise"
-    elif plan.broker.broker_ip1:
+    elif plan.broker.broker_ip1 and plan.advertise_file is None:
         yield plan.broker.broker_ip1, "brokerIP1"
     if plan.broker.broker_ip2 and plan.serves_slaves:
         yield plan.broker.broker_ip2, "brokerIP2"
@@ -116,6 +116,9 @@ def _warn(told: str, by: str, listening: Endpoint) -> None:
 
 def _check_name_servers(plan: "ServerPlan") -> None:
     """Unless it was told where to listen, a broker that clients find on the loopback is for NameServers here."""
+    if plan.advertise_file is not None:
+        # Whoever writes it knows by which address clients come.
+        return
     told = plan.listen.host
     if plan.advertise is not None:
         told = plan.advertise.host

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,8 @@ from trimq.process.tls import server_tls
 from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.server import Server
 from trimq.serving.readiness import Readiness
-from trimq.settings.endpoints import Endpoint, address_of
+from trimq.settings.advertise_file import AdvertiseFile
+from trimq.settings.endpoints import AddressError, Endpoint, address_of
 from trimq.settings.listening import BrokerSockets, bind_broker
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
@@ -59,7 +60,7 @@ async def open_broker(
         plan.listen, plan.replication.ha_listen_port, plan.more_hosts, process.passed
     )
     try:
-        identity = _identity(plan, sockets)
+        identity = await _identity(plan, sockets)
         await trio.to_thread.run_sync(
             refuse_databases, plan.store.root, plan.broker.leave_pending_messages
         )
@@ -135,15 +136,21 @@ def _say_what_was_read(points: RecoveryPoints) -> None:
     )
 
 
-def _identity(plan: ServerPlan, sockets: BrokerSockets) -> BrokerIdentity:
-    told = told_endpoint(plan, sockets.port)
-    stored = Endpoint(address_of(told.host), told.port)
+async def _identity(plan: ServerPlan, sockets: BrokerSockets) -> BrokerIdentity:
+    own = told = told_endpoint(plan, sockets.port)
+    stored = Endpoint(address_of(own.host), own.port)
+    if plan.advertise_file is not None:
+        told = await AdvertiseFile(plan.advertise_file).first()
+        # Who looks for a message by its id goes there. A name need not resolve here for clients to find it.
+        with suppress(AddressError):
+            host = await trio.to_thread.run_sync(address_of, told.host, abandon_on_cancel=True)
+            stored = Endpoint(host, told.port)
     return BrokerIdentity(
         cluster=plan.broker.broker_cluster_name,
         name=plan.broker.broker_name,
         broker_id=plan.broker.broker_id,
         address=str(told),
-        ha_address=str(Endpoint(plan.broker.broker_ip2 or told.host, sockets.ha_port)),
+        ha_address=str(Endpoint(plan.broker.broker_ip2 or own.host, sockets.ha_port)),
         stored=str(stored),
         zone=plan.broker.zone,
         zone_mode=plan.broker.zone_mode,
@@ -183,6 +190,13 @@ async def _serving(
             process.supervisor.keep_started, "registration", broker.common.brokers.registration.run
         )
         await _say_who_is_missing(broker)
+        if plan.advertise_file is not None:
+            follow = AdvertiseFile(plan.advertise_file).follow
+            services.start_soon(
+                process.supervisor.keep,
+                "advertise file",
+                partial(follow, broker.common.brokers.registration),
+            )
         # What is alive now lives as long as the process.
         garbage = stack.enter_context(frozen_garbage())
         services.start_soon(

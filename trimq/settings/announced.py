@@ -54,7 +54,7 @@ class AnnouncedSettings:
 
 def _check(values: Mapping[str, str]) -> None:
     """RemotingError for what cannot be announced."""
-    checks = {"brokerIP1": _wrong_host, "listenPort": _wrong_port, "brokerName": _wrong_name}
+    checks = {"brokerIP1": wrong_host, "listenPort": wrong_port, "brokerName": _wrong_name}
     for key in checks.keys() & values.keys():
         text = values[key].strip()
         why = checks[key](text)
@@ -62,7 +62,7 @@ def _check(values: Mapping[str, str]) -> None:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, f"{key}={text[:100]}: {why}")
 
 
-def _wrong_host(text: str) -> str | None:
+def wrong_host(text: str) -> str | None:
     """Only what it looks like: a name need not resolve here for clients to find it."""
     try:
         address = ip_address(text)
@@ -77,7 +77,7 @@ def _wrong_host(text: str) -> str | None:
     return None
 
 
-def _wrong_port(text: str) -> str | None:
+def wrong_port(text: str) -> str | None:
     if _PORT.fullmatch(text) and 1 <= int(text) <= 65535:
         return None
     return "must be a port that clients can connect to, from 1 to 65535"

@@ -44,6 +44,7 @@ class ServerOptions:
     namesrv_listen: str | None = None
     listen: str | None = None
     advertise: str | None = None
+    advertise_file: Path | None = None
     store: Path | None = None
     metrics: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -91,6 +92,8 @@ class ServerPlan:
     supervised: bool = False
     sources: Sources = Sources()
     more_hosts: Sequence[str] = ()
+    # Waited for, and what counts for clients then.
+    advertise_file: Path | None = None
 
     def listens_on(self) -> Iterator[tuple[str, Endpoint]]:
         """Each address, and what it is for (passed_sockets.py)."""
@@ -158,6 +161,10 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         if options.listen
         else Endpoint(server.bind_address, broker.listen_port)
     )
+    if options.advertise and options.advertise_file:
+        raise settings.SettingsError(
+            "--advertise and --advertise-file both say what clients are told; leave one of them out"
+        )
     return ServerPlan(
         broker=dataclasses.replace(
             broker, namesrv_addr=named or None, broker_id=_broker_id(broker)
@@ -172,6 +179,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         replication=replication,
         supervised=options.supervised,
         sources=sources,
+        advertise_file=options.advertise_file,
     )
 
 

@@ -42,6 +42,11 @@ def family_of(options: ServerOptions, count: int) -> Family:
     """SettingsError for what cannot be meant for several brokers, or would leave messages behind."""
     if count < 1:
         raise SettingsError(f"--brokers {count}: at least one broker is needed")
+    if options.advertise_file is not None:
+        raise SettingsError(
+            "--advertise-file is one address: with --brokers each broker needs its own; use --advertise, whose port"
+            " counts up, or start each broker by itself"
+        )
     # It says nothing about one broker's limits: the members' own plans do.
     plan = server_plan(dataclasses.replace(options, metrics=None))
     _refuse_settings(plan)

@@ -73,6 +73,12 @@ def test_namesrv_prints_its_address(tmp_path: Path) -> None:
         (["--listen", "nowhere"], 2, "--listen: 'nowhere' is not an address: write HOST:PORT"),
         (["--namesrv-listen", "nowhere"], 2, "--namesrv-listen: 'nowhere' is not"),
         (["--advertise", "nowhere"], 2, "--advertise: 'nowhere' is not"),
+        (["--advertise", "a:1", "--advertise-file", "f"], 2, "both say what clients are told"),
+        (
+            ["--brokers", "2", "--advertise-file", "f"],
+            2,
+            "with --brokers each broker needs its own",
+        ),
         (["--metrics", "nowhere"], 2, "--metrics: 'nowhere' is not"),
         (["--brokers", "2", "--metrics", "nowhere"], 2, "--metrics: 'nowhere' is not"),
         (["--set", "metricsListen=nowhere"], 2, "metricsListen: 'nowhere' is not"),

@@ -57,10 +57,12 @@ def test_a_broker_that_nobody_would_reach_does_not_start(
         {"brokerIP1": "192.0.2.7", "bindAddress": "192.0.2.7"},
         {"advertise": "127.0.0.1:31000", "listen": "0.0.0.0:10911"},
         {"advertise": "198.51.100.1:10911", "listen": "192.0.2.7:10911"},
+        {"advertise_file": Path("f")},
+        {"advertise_file": Path("f"), "brokerIP1": "192.0.2.7", "namesrv": "192.0.2.9:9876"},
     ],
 )
 def test_what_can_be_reached_starts_silently(
-    options: dict[str, str], caplog: pytest.LogCaptureFixture
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     check(**options)
     assert caplog.messages == []
