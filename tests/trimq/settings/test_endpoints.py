@@ -36,8 +36,9 @@ def test_a_port_in_use_is_reported() -> None:
 
 
 def test_of_two_that_start_at_once_one_is_told_that_the_port_is_in_use() -> None:
-    with listen(Endpoint("127.0.0.1", 0)) as free:
-        endpoint = Endpoint("127.0.0.1", free.getsockname()[1])
+    free = bind_broker(Endpoint("127.0.0.1", 0))
+    free.close()
+    endpoint = Endpoint("127.0.0.1", free.port)
     first, second = bind_broker(endpoint), bind_broker(endpoint)
     try:
         first.listen(slaves=True)
