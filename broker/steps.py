@@ -1,7 +1,7 @@
 """Work over any number of queues is done in steps, so that nobody else has to wait for it."""
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from time import perf_counter
 from typing import Final, TypeVar
 
@@ -54,6 +54,16 @@ async def in_steps(steps: DiskSteps[T]) -> T:
         if beside is not None:
             await trio.to_thread.run_sync(beside)
         await pace.keep()
+
+
+def one_by_one(table: Iterable[T]) -> Iterator[T]:
+    """What there is now, also if it changes meanwhile. What has gone is freed one by one, not all of it at the end.
+
+    Give it keys: a list of values would keep them, and free them in one step.
+    """
+    left = deque(table)
+    while left:
+        yield left.popleft()
 
 
 def at_once(steps: Generator[int | None, None, T]) -> T:

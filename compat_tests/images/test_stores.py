@@ -87,9 +87,7 @@ def commit(broker: Asked, offset: int) -> None:
 
 
 def committed(broker: Asked) -> int:
-    answer = broker.ask(QUERY_OFFSET, {"consumerGroup": GROUP, "topic": TOPIC, "queueId": 0})
-    assert answer.code == SUCCESS, answer.remark
-    return int(answer.ext["offset"])
+    return broker.offset(QUERY_OFFSET, 0, consumerGroup=GROUP)
 
 
 @pytest.mark.parametrize(

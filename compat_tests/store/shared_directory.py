@@ -184,7 +184,7 @@ class Asked:
                 return found
 
     def offset(self, code: int, queue_id: int, **more: object) -> int:
-        """GET_MAX_OFFSET, GET_MIN_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP."""
+        """GET_MAX_OFFSET, GET_MIN_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP, QUERY_CONSUMER_OFFSET."""
         answer = self.ask(code, {"topic": TOPIC, "queueId": queue_id, **more})
         assert answer.code == SUCCESS, answer.remark
         return int(answer.ext["offset"])

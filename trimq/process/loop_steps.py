@@ -19,14 +19,22 @@ _SWITCH_SECONDS: Final = 0.0005
 
 @contextmanager
 def watched(steps: "LoopSteps") -> Iterator[None]:
-    """Measure the loop that runs now, and let it go before worker threads, until the block ends."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    """Measure the loop that runs now, until the block ends."""
     trio.lowlevel.add_instrument(steps)
     try:
         yield
     finally:
         trio.lowlevel.remove_instrument(steps)
+
+
+@contextmanager
+def before_threads() -> Iterator[None]:
+    """Worker threads that compute let the loop go on soon, until the block ends."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
         sys.setswitchinterval(interval)
 
 

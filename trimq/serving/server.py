@@ -11,7 +11,7 @@ import trio
 from trimq.base.clock import Clock
 from trimq.broker.cluster.registration import name_server_list
 from trimq.broker.services.siblings import Siblings
-from trimq.process.loop_steps import watched
+from trimq.process.loop_steps import before_threads, watched
 from trimq.process.probes import Probe
 from trimq.process.service_manager import told_manager
 from trimq.process.state import ProcessState
@@ -104,6 +104,7 @@ async def open_server(
         namesrv_addr = plan.broker.namesrv_addr or ""
         process = ProcessState(resources=resources_of(plan.server), passed=passed)
         stack.enter_context(watched(process.steps))
+        stack.enter_context(before_threads())
         namesrv: Namesrv | None = None
         if plan.embedded is not None:
             namesrv = made_namesrv(plan.embedded, clock)

@@ -25,19 +25,16 @@ def listen(
 ) -> socket.socket:
     """A listening, non-blocking TCP socket bound to the endpoint. `name`: what it is for (passed_sockets.py)."""
     sock = _bound(endpoint, name, passed)
-    try:
-        _begin(sock, endpoint)
-    except AddressError:
-        sock.close()
-        raise
+    _begin(sock, endpoint)
     return sock
 
 
 def _begin(sock: socket.socket, endpoint: Endpoint) -> None:
-    """Take connections; one that was passed does already."""
+    """Take connections, or close it; one that was passed takes them already."""
     try:
         sock.listen(BACKLOG)
     except OSError as error:
+        sock.close()
         raise AddressError(_why(endpoint, error)) from error
 
 
@@ -96,10 +93,16 @@ class BrokerSockets:
         return port
 
     def listen(self, *, slaves: bool) -> None:
-        """Let clients connect from here on, and slaves if they are served. AddressError if somebody was quicker."""
-        for sock in (*self.main, *self.vip, *(self.ha if slaves else ())):
-            host, port, *_ = sock.getsockname()
-            _begin(sock, Endpoint(host, port))
+        """Let clients connect from here on, and slaves if they are served.
+
+        AddressError if somebody was quicker: they are all closed then.
+        """
+        with ExitStack() as failed:
+            failed.callback(self.close)
+            for sock in (*self.main, *self.vip, *(self.ha if slaves else ())):
+                host, port, *_ = sock.getsockname()
+                _begin(sock, Endpoint(host, port))
+            failed.pop_all()
 
     def close(self) -> None:
         for sock in (*self.main, *self.vip, *self.ha):
@@ -144,17 +147,12 @@ def bind_broker(
             continue
         try:
             sockets = _bind_each(Endpoint(endpoint.host, port), ha_port, more_hosts, None)
-        except AddressError as error:
-            last = error
-            continue
-        try:
             # Nobody knows them yet, and nobody else shall pick them meanwhile.
             sockets.listen(slaves=True)
         except AddressError as error:
-            sockets.close()
             last = error
-            continue
-        return sockets
+        else:
+            return sockets
     raise AddressError(f"no free group of ports on {endpoint.host}: {last}")
 
 

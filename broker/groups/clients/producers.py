@@ -4,7 +4,6 @@ Transactions ask a member of the group for the outcome; replies find a client by
 """
 
 import logging
-from collections import deque
 from collections.abc import Mapping
 
 from trimq.base.clock import Clock
@@ -12,7 +11,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.clients.expiry import has_expired_producer
 from trimq.broker.groups.clients.limits import check_producer_groups
 from trimq.broker.groups.clients.record import Client
-from trimq.broker.steps import Steps, Unfinished
+from trimq.broker.steps import Steps, Unfinished, one_by_one
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
@@ -100,10 +99,7 @@ class Producers:
     def scan_expired(self) -> Steps[None]:
         """Drop members that have been silent for 120 s; a service calls it every 10 s."""
         now = self._clock.steady_millis()
-        # Names: what has gone is freed one by one then, not all of it at the end, in one step.
-        names = deque(self._groups)
-        while names:
-            group = names.popleft()
+        for group in one_by_one(self._groups):
             members = self._groups.get(group, {})
             for client in list(members.values()):
                 if has_expired_producer(client, now):

@@ -6,7 +6,6 @@ reads everything anyway.
 
 import logging
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
 
 from trimq.base.clock import Clock
@@ -18,7 +17,7 @@ from trimq.broker.groups.clients.record import Client
 from trimq.broker.groups.consumers.group import ConsumerGroup
 from trimq.broker.groups.consumers.member import Member, account, disputes
 from trimq.broker.groups.consumers.notices import MemberNotices
-from trimq.broker.steps import Steps, Unfinished, at_once
+from trimq.broker.steps import Steps, Unfinished, at_once, one_by_one
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.contract import Peer
 
@@ -227,10 +226,8 @@ class Consumers:
         Their connections are closed, and the rest of the group is told, once for all of them.
         """
         now = self._clock.steady_millis()
-        # Names: what has gone is freed one by one then, not all of it at the end, in one step.
-        names = deque(self._groups)
-        while names:
-            group = self._groups.get(names.popleft())
+        for name in one_by_one(self._groups):
+            group = self._groups.get(name)
             if group is None:
                 continue
             has_changed = False

@@ -80,8 +80,8 @@ def _asked(
 ) -> list[ServerHealth]:
     """What is found of the server at `own`: in plain text, and by TLS if that one wants nothing else."""
     found: list[ServerHealth] = []
-    for context in (_plain, _any_certificate):
-        link = BlockingLink(named, _SECONDS, context(), None)
+    for by_tls in (False, True):
+        link = BlockingLink(named, _SECONDS, _any_certificate() if by_tls else None, None)
         try:
             found = [one for one in ask(link) if one.addr == own]
         finally:
@@ -89,10 +89,6 @@ def _asked(
         if not any(one.why for one in found):
             break
     return found
-
-
-def _plain() -> None:
-    return None
 
 
 def _any_certificate() -> ssl.SSLContext:
