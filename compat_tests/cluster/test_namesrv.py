@@ -10,90 +10,21 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import trio
 
+from compat_tests.cluster.both_kinds import Field
 from compat_tests.cluster.broker_orders import orders
 from compat_tests.cluster.namesrv_asks import Ask, Connection, ask_once
-from compat_tests.mqadmin.tools import OfficialTool
 from compat_tests.servers.jvm import Launcher
-from compat_tests.servers.ours import TrimqNameServer, TrimqServer
-from compat_tests.servers.real import RealBroker, RealNameServer
-from compat_tests.servers.server import Options
 from tests.patience import until
+from trimq.admin import BlockingAdminClient, TopicConfig
 from trimq.broker.cluster.duplicate_brokers import DuplicateBrokers
 from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
-
-
-class Field:
-    """Both NameServers and both brokers."""
-
-    def __init__(self, launch: Launcher, home: Path, stack: ExitStack) -> None:
-        self.home = home
-        tools = home / "tools"
-        tools.mkdir()
-        self._tool = OfficialTool(tools)
-        stack.callback(self._tool.close)
-        self.real = RealNameServer(launch, home / "real-namesrv")
-        stack.callback(self.real.kill)
-        self.real.start()
-        self.ours = TrimqNameServer(home / "our-namesrv")
-        with pytest.MonkeyPatch.context() as patch:
-            # Where a NameServer keeps its files unless told otherwise.
-            patch.setenv("HOME", str(home))
-            self.ours.start()
-        stack.callback(self.ours.stop)
-        both = f"{self.real.addr};{self.ours.addr}"
-        self.real_broker = RealBroker(launch, home / "broker", both, Options())
-        stack.callback(self.real_broker.kill)
-        self.real_broker.start()
-        options = Options({"brokerName": "broker-b"})
-        self.our_broker = TrimqServer(home / "trimq", options, namesrv=both)
-        stack.callback(self.our_broker.kill)
-        self.our_broker.start()
-
-    @property
-    def addrs(self) -> tuple[str, str]:
-        return self.real.addr, self.ours.addr
-
-    def mqadmin(self, namesrv: str, *words: str) -> str:
-        """What the official tool prints, without its logger's noise."""
-        printed = self._tool.run(namesrv, words)
-        assert not printed.err, printed.err
-        return "\n".join(line for line in printed.out.splitlines() if "|-" not in line)
-
-    def compare(self, asks: list[Ask]) -> list[str]:
-        """One line for each request that the two answer differently."""
-        found = []
-        real, ours = map(Connection, self.addrs)
-        for ask in asks:
-            expected, seen = real.ask(ask), ours.ask(ask)
-            if expected != seen:
-                found.append(f"{ask}\n  real {expected}\n  ours {seen}")
-        real.close()
-        ours.close()
-        return found
-
-    def serves(self, topic: str, broker: str, yes: bool = True) -> None:
-        """Wait until both NameServers say whether a broker serves a topic."""
-        for addr in self.addrs:
-            until(
-                lambda addr=addr: (f"'{broker}'" in str(ask_once(addr, 105, topic=topic))) is yes,
-                f"{broker} serves {topic} at {addr}: {yes}",
-            )
-
-    def forgets(self, topic: str) -> None:
-        """Wait until no broker serves a topic in either NameServer."""
-        for addr in self.addrs:
-            until(
-                lambda addr=addr: ask_once(addr, 105, topic=topic)[0] == 17,
-                f"{topic} is gone at {addr}",
-            )
 
 
 @pytest.fixture(scope="module")
@@ -331,6 +262,50 @@ def test_a_new_topic_reaches_both_at_once(field: Field) -> None:
         differences = field.compare([Ask(105, {"topic": "Fresh"})])
         assert not differences, "\n".join(differences)
     assert "readQueueNums': 3" in str(ask_once(field.ours.addr, 105, topic="Fresh"))
+
+
+def test_thousands_of_topics_are_registered_in_parts(field: Field) -> None:
+    """Each part has a version of its own, the last the table's: a NameServer holds all, and asks for nothing more."""
+    names = [f"many-{number}" for number in range(2500)]
+    seen = [names[0], names[999], names[1000], names[2000], names[-1]]
+
+    def put(names: list[str], queues: int) -> None:
+        topics = [TopicConfig(topic_name=name, read_queue_nums=queues) for name in names]
+        with BlockingAdminClient(field.ours.addr) as admin:
+            admin.put_topics(field.our_broker.broker_addr, topics)
+
+    def know(queues: int) -> None:
+        for addr in field.addrs:
+            for name in seen:
+                until(
+                    lambda addr=addr, name=name: (
+                        f"'readQueueNums': {queues}" in str(ask_once(addr, 105, topic=name))
+                    ),
+                    f"{addr} knows {name} with {queues} queues",
+                )
+        differences = field.compare(
+            [Ask(206, {}), *(Ask(105, {"topic": it}) for it in names[::50])]
+        )
+        assert not differences, "\n".join(differences)
+
+    put(names, 3)
+    know(3)
+    field.our_broker.stop()
+    field.our_broker.start()
+    know(3)
+    put(names, 5)
+    know(5)
+    _, _, _, table = ask_once(field.our_broker.broker_addr, 21)
+    who = {"brokerName": "broker-b", "brokerId": "0", "clusterName": "DefaultCluster"}
+    asks = Ask(
+        322,
+        {**who, "brokerAddr": field.our_broker.broker_addr},
+        json.dumps(table["dataVersion"]).encode(),
+    )
+    for addr in field.addrs:
+        connection = Connection(addr)
+        assert connection.ask(asks)[2] == {"changed": "false"}, addr
+        connection.close()
 
 
 def test_ordered_topics_come_back_to_both_brokers(field: Field) -> None:
