@@ -1,4 +1,4 @@
-"""Write what is generated: settings, mqadmin, security, decisions, test times; systemd's units. ``make docs``.
+"""Write what is generated: pages of docs, the plot of README's tables, systemd's units. ``make docs``.
 
 Unit tests regenerate them in memory and fail when the committed ones differ.
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compat_tests.mqadmin.cases.catalogue import CASES
 from compat_tests.servers.versions import USUAL
-from docs import times_page, versions_page
+from docs import speed_plot, times_page, versions_page
 from docs.clients import CLIENTS
 from docs.decisions_page import decisions
 from docs.differences import DIFFERENCES
@@ -354,6 +354,7 @@ PAGES = {
     "security.md": security,
     "decisions/index.md": decisions,
     "test-times.md": times_page.times,
+    "plots/speed.svg": speed_plot.plot,
     **versions_page.pages(),
 }
 

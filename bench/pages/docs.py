@@ -87,7 +87,11 @@ def _rate(value: float) -> str:
 OFFICIAL: Final = (
     Line("ready after", "start-up, s", lambda value: f"{value:.2g} s"),
     Line("its own memory after the load", "RssAnon after the load, MiB", lambda v: f"{v:,.0f} MiB"),
-    Line("idle, of a core", "idle after the load, % of a core", lambda value: f"{value:.1f} %"),
+    Line(
+        "CPU when idle, of a core",
+        "idle after the load, % of a core",
+        lambda value: f"{value:.1f} %",
+    ),
     Line(
         "the official Producer, 16 threads, 128 B, sends a second",
         "TPS, official Producer (sync, 16 threads, 128 B)",
@@ -114,14 +118,14 @@ OFFICIAL: Final = (
 )
 CEILING: Final = (
     Line(
-        "sends a second, 8 connections x 32 under way, 128 B",
+        "sends a second, 8 connections x 32 in flight, 128 B",
         "sends/s, 8 connections x 32 under way, 128 B",
         _rate,
     ),
-    Line("one at a time, 128 B", "sends/s, one request at a time, 128 B", _rate),
+    Line("sends a second, one at a time, 128 B", "sends/s, one request at a time, 128 B", _rate),
     Line("hot pulls of 32, 128 B, messages a second", "msg/s, hot pulls of 32, 128 B", _rate),
-    Line("hot pulls of 32, 1 KiB", "msg/s, hot pulls of 32, 1 KiB", _rate),
-    Line("cold pulls of 32, 1 KiB", "msg/s, cold pulls of 32, 1 KiB", _rate),
+    Line("the same, 1 KiB", "msg/s, hot pulls of 32, 1 KiB", _rate),
+    Line("cold pulls of 32, 1 KiB, messages a second", "msg/s, cold pulls of 32, 1 KiB", _rate),
 )
 
 
@@ -203,7 +207,7 @@ BLOCKS: Final = (
         "README.md",
         "ceiling",
         _AFTER_README,
-        _readme("The same with a load generator that costs next to nothing:", CEILING),
+        _readme("The same with a load generator that needs almost no processor time:", CEILING),
     ),
     Block(_SPEED, "official", _AFTER_SPEED, _headed("Warm, with the official client", floors)),
     Block(_SPEED, "ceiling", _AFTER_SPEED, _headed("Warm, by bench/loadgen", floors)),

@@ -42,7 +42,7 @@ OTHERS: Final[Mapping[str, Mapping[str, str | None]]] = {
         ("docker", "export", "grep"), "compat_tests/images/test_recipes.py"
     ),
     "docs/inspect.md": {"tail": None},
-    "docs/kubernetes.md": {"helm": "compat_tests/releases/test_chart.py"},
+    "docs/kubernetes.md": {"docker": None, "helm": "compat_tests/releases/test_chart.py"},
     "docs/migrate.md": {"grep": "compat_tests/replication/test_migrate.py"},
     "docs/mqadmin.md": {"jq": None},
     "docs/offset-report.md": {"spark-submit": "compat_tests/spark/test_standalone.py"},
@@ -166,6 +166,13 @@ def test_commands_in_sentences_are_there(page: str, typed: str) -> None:
         check_make(words)
     else:
         exists(program.rpartition("/")[2], words)
+
+
+def test_the_image_is_pushed_with_the_tag_that_the_chart_takes() -> None:
+    chart = (ROOT / "deploy/helm/trimq/Chart.yaml").read_text("utf-8")
+    tag = re.findall(r'^appVersion: "(.+)"$', chart, re.MULTILINE)
+    pushed = [one.words[-1] for one in shown("docker") if one.words[1] == "push"]
+    assert [name.rpartition(":")[2] for name in pushed] == tag
 
 
 def test_commands_are_found() -> None:
