@@ -24,7 +24,7 @@ CLIENTS: Final = (
     Client(
         "Java, `rocketmq-client`",
         "5.5.0, 4.9.8",
-        "run: every scenario, on the real RocketMQ and on TriMQ",
+        "run: every scenario, on RocketMQ and on TriMQ",
         ("compat_tests/scenarios/test_java.py", "compat_tests/images/test_replaced.py"),
     ),
     Client(
@@ -36,7 +36,7 @@ CLIENTS: Final = (
     Client(
         "Go, `rocketmq-client-go/v2`",
         "2.1.2",
-        "run: every scenario, on the real RocketMQ and on TriMQ",
+        "run: every scenario, on RocketMQ and on TriMQ",
         ("compat_tests/scenarios/test_go.py", "compat_tests/images/test_clients.py"),
     ),
     Client(
@@ -48,14 +48,14 @@ CLIENTS: Final = (
     Client(
         "C++, `rocketmq-client-cpp`",
         "1.2.0 to 2.2.0, ten releases",
-        "their heartbeats and locks, which have the same form in all of them, sent to the real RocketMQ and to TriMQ",
+        "their heartbeats and locks, which have the same form in all of them, sent to RocketMQ and to TriMQ",
         ("compat_tests/wire/cases/languages.py",),
     ),
     Client(
         "Python `rocketmq-client-python` 2.0.0; Node.js `apache-rocketmq` 1.0.0-rc1; Go v1 and PHP with"
         " the C++ library",
         "",
-        "not run: their packages lack the C++ library, which they speak through; it is the client of the line above",
+        "not run: their packages lack the C++ library that they use, which is the client of the line above",
         ("compat_tests/wire/cases/languages.py",),
     ),
     Client(

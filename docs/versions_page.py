@@ -36,9 +36,9 @@ class Played:
 
 # What a user knows of the modules of a release.
 SHOWN: Final = {
-    "client": "the Java client",
-    "namesrv": "the NameServer",
-    "proxy": "the proxy",
+    "client": "Java client",
+    "namesrv": "NameServer",
+    "proxy": "proxy",
     "tools": "mqadmin",
 }
 LAST: Final = "2026-11-28"
@@ -49,12 +49,12 @@ PLAYED: Final = (
         ("compat_tests/replication/test_copies.py",),
     ),
     Played(
-        "stores and the real broker on them again, both ways",
+        "stores that move between RocketMQ and TriMQ, both ways",
         {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/store/test_interop.py",),
     ),
     Played(
-        "the proxy 5.5.0 before TriMQ and before the real broker, with gRPC clients",
+        "the proxy 5.5.0 in front of TriMQ and of RocketMQ, with gRPC clients",
         {"5.5.0": LAST, "5.5.1": LAST},
         ("compat_tests/scenarios/test_grpc.py",),
     ),
@@ -91,11 +91,11 @@ def played() -> str:
 
 def lacking() -> str:
     """What of the reference cannot be had, and is another version's; empty when nothing is."""
-    modules = [name for name in missing().get(USUAL, []) if name in SHOWN]
-    if not modules:
+    shown = [SHOWN[name] for name in missing().get(USUAL, []) if name in SHOWN]
+    if not shown:
         return ""
-    names = ", ".join(SHOWN[name] for name in modules)
-    return f"Of that release {names} are not published yet: those of {before(USUAL)} stand in for them. "
+    names = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return f"Its {names} are not published yet: the tests use those of {before(USUAL)}. "
 
 
 def seen(old: str, new: str) -> str:
