@@ -270,6 +270,8 @@ def test_before_the_stop(objects: list[dict[str, Any]]) -> None:
     assert script.strip() == (CHART / "files" / "before_stop.py").read_text().strip()
     timeout = int(words[words.index("--drain-timeout") + 1])
     assert pod.spec["terminationGracePeriodSeconds"] == timeout + 60
+    # Producers ask for routes every 30 s.
+    assert 30 < float(words[words.index("--restart-wait") + 1]) < timeout
     # It may read the object that it asks for, and nothing else.
     name = words[words.index("--statefulset") + 1]
     assert name == pod.statefulset["metadata"]["name"]
@@ -303,7 +305,16 @@ def test_groups_that_are_not_waited_for() -> None:
     words = broker(rendered(*CASES["three-brokers"])).container["lifecycle"]["preStop"]["exec"][
         "command"
     ]
-    assert words[-4:] == ["--drain-timeout", "1800", "--ignore-group", "reports"]
+    assert words[-6:] == [
+        *("--drain-timeout", "1800"),
+        *("--restart-wait", "35"),
+        *("--ignore-group", "reports"),
+    ]
+
+
+def test_a_restart_may_take_longer_than_a_drain() -> None:
+    words = ("--set", "broker.drain.timeoutSeconds=20", "--set", "broker.drain.restartSeconds=70")
+    assert broker(rendered(*words)).spec["terminationGracePeriodSeconds"] == 130
 
 
 def test_settings_arrive_as_they_are_written(tmp_path: Path) -> None:
@@ -349,6 +360,7 @@ def test_a_name_with_trimq_is_the_whole_name() -> None:
         (("broker.replica=2",), "replica"),
         (("broker.replicas=many",), "replicas"),
         (("broker.drain.timeoutSeconds=-1",), "timeoutSeconds"),
+        (("broker.drain.restartSeconds=-1",), "restartSeconds"),
         (("broker.storage.size=big",), "size"),
         (("tls.mode=strict",), "mode"),
         (("log.level=trace",), "level"),

@@ -131,7 +131,12 @@ def two(
 ) -> Iterator[tuple[Cluster, ApiServer]]:
     """Two brokers, and an API server."""
     folder = tmp_path_factory.mktemp("two")
-    objects = rendered("--set", "broker.replicas=2", "--set", "broker.drain.timeoutSeconds=120")
+    values = (
+        "broker.replicas=2",
+        "broker.drain.timeoutSeconds=120",
+        "broker.drain.restartSeconds=1",
+    )
+    objects = rendered(*(word for one in values for word in ("--set", one)))
     with api_server(folder / "account", NAMESPACE) as api, running(folder, objects) as cluster:
         yield cluster, api
 
@@ -166,8 +171,6 @@ def is_writable(cluster: Cluster, pod: RunningPod) -> bool:
 @pytest.mark.parametrize(
     ("statefulset", "why"),
     [
-        (wanted(2), "my-trimq-broker-1 comes back: 2 brokers are wanted; not drained"),
-        (wanted(3), "my-trimq-broker-1 comes back: 3 brokers are wanted; not drained"),
         (
             {"metadata": {}, "spec": {"replicas": 1, "ordinals": {"start": 1}}},
             "my-trimq-broker-1 comes back: 1 brokers are wanted; not drained",
@@ -179,7 +182,7 @@ def is_writable(cluster: Cluster, pod: RunningPod) -> bool:
         ),
         (None, "all are removed, the claims stay; not drained"),
     ],
-    ids=("restart", "scale-up", "numbers", "none", "deleted", "gone"),
+    ids=("alone", "none", "deleted", "gone"),
 )
 def test_a_broker_that_is_not_replaced_by_others_is_not_drained(
     two: tuple[Cluster, ApiServer], statefulset: dict[str, Any] | None, why: str
@@ -189,6 +192,43 @@ def test_a_broker_that_is_not_replaced_by_others_is_not_drained(
     code, said = before_stop(pod, api, statefulset)
     assert (code, said) == (0, f"before the stop: {why}\n")
     assert api.asked == [STATEFULSET]
+    assert is_writable(cluster, pod)
+
+
+@pytest.mark.parametrize("replicas", [2, 3], ids=("restart", "scale-up"))
+def test_a_broker_that_comes_back_takes_no_messages_before(
+    two: tuple[Cluster, ApiServer], replicas: int
+) -> None:
+    cluster, api = two
+    other, pod = cluster.brokers
+    began = time.monotonic()
+    code, said = before_stop(pod, api, wanted(replicas))
+    assert time.monotonic() >= began + 1
+    why = f"my-trimq-broker-1 comes back: {replicas} brokers are wanted; others take what is sent"
+    first, *others = said.splitlines()
+    assert (code, first) == (0, f"before the stop: {why}")
+    assert re.search(r"wipe write perm of broker\[my-trimq-broker-1\] .* OK", "\n".join(others))
+    assert not is_writable(cluster, pod)
+    assert is_writable(cluster, other)
+    assert pod.process.stop(60) == 0
+    pod.start()
+    pod.wait_until_ready()
+    assert is_writable(cluster, pod)
+
+
+def test_a_restart_need_not_wait(two: tuple[Cluster, ApiServer]) -> None:
+    cluster, api = two
+    pod = cluster.brokers[1]
+    # As the chart's command is with another value.
+    command = pod.pod.container["lifecycle"]["preStop"]["exec"]["command"]
+    at = command.index("--restart-wait") + 1
+    before, command[at] = command[at], "0"
+    code, said = before_stop(pod, api, wanted(2))
+    command[at] = before
+    assert (code, said) == (
+        0,
+        "before the stop: my-trimq-broker-1 comes back: 2 brokers are wanted; not drained\n",
+    )
     assert is_writable(cluster, pod)
 
 

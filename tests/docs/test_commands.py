@@ -47,6 +47,7 @@ OTHERS: Final[Mapping[str, Mapping[str, str | None]]] = {
     "docs/mqadmin.md": {"jq": None},
     "docs/offset-report.md": {"spark-submit": "compat_tests/spark/test_standalone.py"},
     "docs/proxy.md": dict.fromkeys(("java", "mvn"), "compat_tests/scenarios/test_proxy_page.py"),
+    "docs/restarting.md": {"sudo": "compat_tests/releases/test_systemd.py"},
     "docs/systemd.md": dict.fromkeys(
         ("journalctl", "sudo", "systemctl"), "compat_tests/releases/test_systemd.py"
     ),

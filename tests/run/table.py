@@ -64,6 +64,7 @@ _LIVE: Final = (
     _live("store-aging", "store", "retention compaction timers", turn=3, seconds=420),
     _live("spark", "spark", turn=1, seconds=400),
     _live("clients", "scenarios", tools=REAL_AND_GO, seconds=380),
+    _live("releases", "releases", seconds=420),
     _live("mqadmin", "mqadmin", turn=2, seconds=360),
     _live("spark-away", "spark", "streams outages losses kills", turn=1, seconds=350),
     _live(
@@ -89,7 +90,6 @@ _LIVE: Final = (
     _live("replication", "replication", turn=1, seconds=260),
     _live("replication-copies", "replication", "copies sync_master", turn=1, seconds=260),
     _live("store", "store", turn=0, seconds=240),
-    _live("releases", "releases", seconds=300),
     _live("cluster", "cluster old", seconds=200),
     _live("elastic", "elastic", turn=2, seconds=200),
     _live("order", "scenarios", "order", turn=0, tools=REAL_AND_GO, seconds=180),

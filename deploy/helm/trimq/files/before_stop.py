@@ -1,20 +1,23 @@
-"""Before a broker's pod stops: if it will not come back, its messages are read first (mqadmin drainBroker).
+"""Before a broker's pod stops: if it will not come back, its messages are read first (mqadmin drainBroker). If it
+will, others take what is sent before it goes (mqadmin wipeWritePerm).
 
 A restart, a rolling update and the eviction from a node look the same to a pod as a scale-down. What tells them apart
 is its StatefulSet: after a scale-down that asks for fewer pods than this one's number. So the pod reads it, with the
 service account's token, which may read this one object and nothing else.
 
-It stops without waiting when it cannot ask, when the StatefulSet is deleted, and when no broker shall be left: then
+It stops without waiting when it cannot ask, when the StatefulSet is deleted, and when there is no other broker: then
 nobody else would take what is sent, and the claims keep what is stored. Whatever happens here, Kubernetes stops the
 container afterwards.
 """
 
 import argparse
+import enum
 import json
 import os
 import ssl
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -25,21 +28,32 @@ from typing import Any, Final, TextIO
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 SECONDS: Final = 5.0
 """How long the answer of the API server is awaited."""
+WIPE_SECONDS: Final = 10.0
+"""A broker that changes one of its topics tells NameServers of all of them, with their own permissions."""
 
 
-def verdict(statefulset: Mapping[str, Any] | None, pod: str) -> tuple[bool, str]:
-    """Whether the pod leaves for good, and why. None: there is no such StatefulSet any more."""
+class Step(enum.Enum):
+    """What is done before the stop, in the words of the log."""
+
+    NOTHING = "not drained"
+    DRAIN = "it is drained"
+    END_WRITES = "others take what is sent"
+
+
+def verdict(statefulset: Mapping[str, Any] | None, pod: str) -> tuple[Step, str]:
+    """What to do, and why. None: there is no such StatefulSet any more."""
     if statefulset is None or statefulset["metadata"].get("deletionTimestamp"):
-        return False, "all are removed, the claims stay"
+        return Step.NOTHING, "all are removed, the claims stay"
     spec = statefulset["spec"]
     wanted = spec.get("replicas", 1)
     if wanted == 0:
-        return False, "no broker shall be left, the claims stay"
+        return Step.NOTHING, "no broker shall be left, the claims stay"
     end = spec.get("ordinals", {}).get("start", 0) + wanted
     number = int(pod.rpartition("-")[2])
     if number < end:
-        return False, f"{pod} comes back: {wanted} brokers are wanted"
-    return True, f"{pod} does not come back: {wanted} brokers are wanted"
+        step = Step.END_WRITES if wanted > 1 else Step.NOTHING
+        return step, f"{pod} comes back: {wanted} brokers are wanted"
+    return Step.DRAIN, f"{pod} does not come back: {wanted} brokers are wanted"
 
 
 def asked(account: Path, name: str) -> Mapping[str, Any] | None:
@@ -71,29 +85,49 @@ def asked(account: Path, name: str) -> Mapping[str, Any] | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Drains the broker of a pod that does not come back."
+        description="Before the broker of a pod stops: drains it, or ends writes for a restart."
     )
     parser.add_argument("--statefulset", required=True)
     parser.add_argument("--account", type=Path, default=ACCOUNT, help="folder of the token")
     parser.add_argument("--log", help="where to say what is done, instead of standard error")
     parser.add_argument("--drain-timeout", required=True)
+    parser.add_argument("--restart-wait", type=float, required=True)
     parser.add_argument("--ignore-group", action="append", default=[])
     chosen = parser.parse_args()
     with _opened(chosen.log) as log:
         pod = os.environ["POD_NAME"]
         try:
-            leaves, why = verdict(asked(chosen.account, chosen.statefulset), pod)
+            step, why = verdict(asked(chosen.account, chosen.statefulset), pod)
         except (OSError, KeyError, ValueError) as error:
-            leaves, why = False, f"it is not known whether {pod} comes back: {error!r}"
-        print(f"before the stop: {why}; {'it is drained' if leaves else 'not drained'}", file=log)
+            step, why = Step.NOTHING, f"it is not known whether {pod} comes back: {error!r}"
+        if step is Step.END_WRITES and not chosen.restart_wait:
+            step = Step.NOTHING
+        print(f"before the stop: {why}; {step.value}", file=log)
         log.flush()
-        if not leaves:
+        if step is Step.NOTHING:
             return 0
-        words = [sys.executable, "-P", "-m", "trimq.mqadmin", "drainBroker", "-b", pod]
-        words += ["--drain-timeout", chosen.drain_timeout]
+        if step is Step.END_WRITES:
+            return _end_writes(pod, chosen.restart_wait, log)
+        words = ["drainBroker", "-b", pod, "--drain-timeout", chosen.drain_timeout]
         for group in chosen.ignore_group:
             words += ["--ignore-group", group]
-        return subprocess.run(words, stdout=log, stderr=log, check=False).returncode
+        return _mqadmin(words, log)
+
+
+def _end_writes(pod: str, seconds: float, log: TextIO) -> int:
+    """Return after so many seconds, in which producers ask for new routes; earlier if NameServers refuse."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if code := _mqadmin(["wipeWritePerm", "-b", pod], log):
+            return code
+        time.sleep(min(left, WIPE_SECONDS))
+    return 0
+
+
+def _mqadmin(words: list[str], log: TextIO) -> int:
+    """Its exit code."""
+    command = [sys.executable, "-P", "-m", "trimq.mqadmin", *words]
+    return subprocess.run(command, stdout=log, stderr=log, check=False).returncode
 
 
 def _opened(path: str | None) -> TextIO:
