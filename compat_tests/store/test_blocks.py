@@ -47,7 +47,9 @@ def sides(tmp_path: Path) -> Iterator[Sides]:
 
 def stop(sides: Sides, kill: bool) -> None:
     if kill:
-        sides.wait_until_written(WRITTEN_SECONDS, "consumerOffset.json", "consumerOrderInfo.json")
+        sides.wait_until_written(
+            WRITTEN_SECONDS, "lmqConsumerOffset.json", "consumerOrderInfo.json"
+        )
     sides.stop(kill)
 
 
