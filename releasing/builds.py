@@ -84,11 +84,9 @@ class Workshop:
         return archive
 
     def _compiled(self, target: Compiled, home: Path) -> Path:
-        found = self.interpreters.get(target.version)
-        if found is None:
-            raise NotToBeHad(
-                f"no Python {target.version} is here: pyenv install {target.version} gets it"
-            )
+        if reason := not_to_be_had(target, self.interpreters):
+            raise NotToBeHad(reason)
+        found = self.interpreters[target.version]
         tools = environments.tools(self.root, self.work)
         include = headers.of(target, found.path, self.work)
         python = environments.make(
@@ -114,6 +112,13 @@ class Workshop:
         if target.platform not in made.stem.rpartition("-")[2].split("."):
             raise CannotBuild(f"auditwheel gives it {made.name}, not {target.platform}: {log}")
         return made
+
+
+def not_to_be_had(target: Compiled, interpreters: Mapping[str, Interpreter]) -> str:
+    """What this machine lacks for that wheel, one sentence; empty: nothing."""
+    if target.version not in interpreters:
+        return f"no Python {target.version} is here: pyenv install {target.version} gets it"
+    return headers.not_to_be_had(target)
 
 
 def zig(tools: Path) -> Path:

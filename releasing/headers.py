@@ -22,6 +22,13 @@ KEYS: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _ASK: Final = "import sysconfig; print(sysconfig.get_path('include'))"
 
 
+def not_to_be_had(target: Compiled) -> str:
+    """Why there are none on any machine like this one; empty: there are."""
+    if target.machine == platform.machine() or target.version in SUITES:
+        return ""
+    return f"no release of Debian has Python {target.version} for {target.machine}: its headers are not to be had"
+
+
 def of(target: Compiled, python: Path, work: Path) -> Path:
     """A folder with `Python.h` and everything that it includes, but for the system's. CannotBuild."""
     folder = work / "headers" / target.name
@@ -48,10 +55,8 @@ def flatten(include: Path, target: Compiled, folder: Path) -> None:
 
 def _debians(target: Compiled, work: Path) -> Path:
     """The unpacked package; nothing is installed, and apt's own lists stay as they are."""
-    if target.version not in SUITES:
-        raise NotToBeHad(
-            f"no release of Debian has Python {target.version} for {target.machine}: its headers are not to be had"
-        )
+    if reason := not_to_be_had(target):
+        raise NotToBeHad(reason)
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:
             raise CannotBuild(

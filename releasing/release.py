@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Final
 
 from releasing.checks import CHECKS, ROOT, CannotTell, Facts, gather, line_of
-from releasing.table import ROWS, Row
+from releasing.table import Row
+from releasing.table import rows as rows_of
 from releasing.trying import Failed, Trial
+from tests.run.interpreters import candidates, find
 
 SUMS: Final = "SHA256SUMS"
 _TEST: Final = ("make", "--no-print-directory", "test")
@@ -33,12 +35,13 @@ Run = Callable[[Sequence[str]], int]
 
 @dataclass(frozen=True)
 class Made:
-    """A file in dist/, and what was seen of it; or why there is none, or it does not work."""
+    """A file in dist/, and what was seen of it; or why there is none, or it does not work, or was not tried."""
 
     name: str
     file: Path | None = None
     trial: Trial | None = None
     fault: str = ""
+    why_not: str = ""
 
 
 def run(command: Sequence[str]) -> int:
@@ -62,15 +65,22 @@ def plan(facts: Facts, rows: Iterable[Row], out: Path, tested: bool) -> None:
     else:
         print("first of all: make test")
     for row in rows:
+        if not row.command:
+            print(f"{row.name}: is not built: {row.how}")
+            continue
         print(f"{row.name}:")
         print(f"    {' '.join(row.words(facts.asked, out))}")
         for file in row.files(facts.asked, out):
-            print(f"    leaves {file.name}, which is tried: {row.how}")
+            print(
+                f"    leaves {file.name}, which is {'not ' if row.tried is None else ''}tried: {row.how}"
+            )
     print(f"{SUMS} with a line for each file")
 
 
 def make(row: Row, version: str, out: Path, run: Run) -> list[Made]:
-    """Build it and try what it leaves; one for each file."""
+    """Build it and try what it leaves; one for each file, or one if there is none."""
+    if not row.command:
+        return [Made(row.name, why_not=row.how)]
     print(f"begins: {row.name}", flush=True)
     code = run(row.words(version, out))
     if code:
@@ -86,6 +96,8 @@ def make(row: Row, version: str, out: Path, run: Run) -> list[Made]:
 def _tried(row: Row, file: Path, version: str) -> Made:
     if not file.is_file():
         return Made(row.name, fault=f"its command has not left {file.name} in {file.parent}")
+    if row.tried is None:
+        return Made(row.name, file, why_not=row.how)
     folder = tempfile.mkdtemp(prefix="trimq-tried-")
     try:
         trial = row.tried(file, Path(folder), version)
@@ -98,7 +110,7 @@ def _tried(row: Row, file: Path, version: str) -> Made:
 
 def table(made: Iterable[Made]) -> str:
     """Size in bytes, seconds to install and to be ready, memory in MiB after the first messages."""
-    told = list(made)
+    told = sorted(made, key=lambda one: one.file is None)
     lines = [f"{'bytes':>9} {'install':>8} {'start':>7} {'MiB':>6}  file"]
     for one in told:
         if one.file is not None and one.trial is not None:
@@ -107,8 +119,17 @@ def table(made: Iterable[Made]) -> str:
                 f"{one.file.stat().st_size:>9} {trial.install_seconds:>6.0f} s {trial.start_seconds:>5.2f} s"
                 f" {trial.memory_bytes / 2**20:>6.0f}  {one.file.name}: {trial.says}"
             )
+        elif one.why_not:
+            lines.append(_without_trial(one))
     lines += [f"failed: {one.name}: {one.fault}" for one in told if one.fault]
     return "\n".join(lines)
+
+
+def _without_trial(one: Made) -> str:
+    if one.file is None:
+        return f"not built: {one.name}: {one.why_not}"
+    blank = f"{'-':>8} {'-':>7} {'-':>6}"
+    return f"{one.file.stat().st_size:>9} {blank}  {one.file.name}: not tried: {one.why_not}"
 
 
 def write_sums(files: Iterable[Path], out: Path) -> None:
@@ -136,7 +157,8 @@ def release(facts: Facts, rows: Sequence[Row], out: Path, tested: bool, run: Run
     return 0
 
 
-def main(words: Sequence[str], rows: Sequence[Row] = ROWS) -> int:
+def main(words: Sequence[str], rows: Sequence[Row] | None = None) -> int:
+    """`rows`: instead of those of the table."""
     parser = argparse.ArgumentParser(prog="make release VERSION=")
     parser.add_argument("version", nargs="?", help="as in 0.2.0")
     parser.add_argument("--dry-run", action="store_true", help="check, and show what would be done")
@@ -153,6 +175,8 @@ def main(words: Sequence[str], rows: Sequence[Row] = ROWS) -> int:
         print(f"make release: {error}", file=sys.stderr)
         return 1
     sound = check(facts)
+    if rows is None:
+        rows = rows_of(find([Path(sys.executable), *candidates()]))
     if options.dry_run:
         plan(facts, rows, out, options.tested)
         return int(not sound)

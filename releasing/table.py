@@ -1,17 +1,23 @@
 """What a release consists of: how each part is made, what it leaves in `dist/`, and how that is tried.
 
-A further part is a further row.
+A further part is a further row. Which compiled wheels there are depends on the Pythons of this machine.
 """
 
 from __future__ import annotations
 
+import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from releasing import targets
+from releasing.builds import not_to_be_had
+from releasing.targets import Compiled
 from releasing.trying import Trial, installed_by_pip
+from tests.run.interpreters import Interpreter
 
 # An archive, a folder to work in, the version: what was seen. Failed.
 Try = Callable[[Path, Path, str], Trial]
@@ -19,13 +25,16 @@ Try = Callable[[Path, Path, str], Trial]
 
 @dataclass(frozen=True)
 class Row:
-    """One part. In `command` and `leaves`, `{version}` and `{out}` stand for what they are in a run."""
+    """One part. In `command` and `leaves`, `{version}` and `{out}` stand for what they are in a run.
+
+    What has no command is not made, and what has no `tried` is made and not tried: `how` says why.
+    """
 
     name: str
     command: tuple[str, ...]
     # Files of this part in `out`, each of which is tried.
     leaves: tuple[str, ...]
-    tried: Try
+    tried: Try | None
     # For the plan.
     how: str
 
@@ -36,7 +45,7 @@ class Row:
         return [out / name.format(version=version) for name in self.leaves]
 
 
-_PIP: Final = "pip installs it into an empty environment; it sends, receives, is killed, starts and reads again"
+_PIP: Final = "pip installs it into an empty environment{}; it sends, receives, is killed, starts and reads again"
 
 _WHEELS: Final = (sys.executable, "-m", "releasing.wheels", "--out", "{out}")
 
@@ -46,13 +55,31 @@ ROWS: Final = (
         (*_WHEELS, "--only", "sdist"),
         ("trimq-{version}.tar.gz",),
         installed_by_pip,
-        _PIP,
+        _PIP.format(""),
     ),
     Row(
         "pure wheel",
         (*_WHEELS, "--only", "pure"),
         ("trimq-{version}-py3-none-any.whl",),
         installed_by_pip,
-        _PIP,
+        _PIP.format(""),
     ),
 )
+
+
+def rows(interpreters: Mapping[str, Interpreter]) -> list[Row]:
+    """All of them, where these Pythons are, by version."""
+    return [*ROWS, *(compiled(one, interpreters) for one in targets.wheels())]
+
+
+def compiled(target: Compiled, interpreters: Mapping[str, Interpreter]) -> Row:
+    """The row of a compiled wheel: tried by its own Python, if this machine has the processor."""
+    if reason := not_to_be_had(target, interpreters):
+        return Row(target.name, (), (), None, reason)
+    command = (*_WHEELS, "--only", target.name)
+    leaves = (target.wheel("{version}"),)
+    if target.machine != platform.machine():
+        return Row(target.name, command, leaves, None, f"this machine is no {target.machine}")
+    python = interpreters[target.version]
+    tried = partial(installed_by_pip, interpreter=python.path, build="compiled")
+    return Row(target.name, command, leaves, tried, _PIP.format(f" of CPython {python.name}"))

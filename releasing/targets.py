@@ -61,6 +61,11 @@ class Compiled:
         """The tag that a wheel has to earn."""
         return f"manylinux_{GLIBC[0]}_{GLIBC[1]}_{self.machine}"
 
+    def wheel(self, version: str) -> str:
+        """The name of the file; pip of before 2021 knows the platform by its older name."""
+        tag = self.python_tag
+        return f"trimq-{version}-{tag}-{tag}-manylinux2014_{self.machine}.{self.platform}.whl"
+
 
 def compiled(name: str) -> Compiled | None:
     """None: it names no compiled wheel."""
@@ -68,10 +73,13 @@ def compiled(name: str) -> Compiled | None:
     return None if found is None else Compiled(f"{found[1]}.{found[2]}", found[3])
 
 
+def wheels() -> list[Compiled]:
+    return [Compiled(version, machine) for machine in MACHINES for version in VERSIONS]
+
+
 def every() -> list[str]:
     """In the order in which they are built: what needs least comes first."""
-    wheels = [Compiled(version, machine) for machine in MACHINES for version in VERSIONS]
-    return [SDIST, PURE, *(one.name for one in wheels)]
+    return [SDIST, PURE, *(one.name for one in wheels())]
 
 
 def chosen(only: Sequence[str]) -> list[str]:

@@ -7,8 +7,8 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import time
-import venv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +36,17 @@ class Trial:
     memory_bytes: int
 
 
-def installed_by_pip(archive: Path, folder: Path, version: str) -> Trial:
-    """With the packages that requirements/runtime.txt names. Failed."""
+def installed_by_pip(
+    archive: Path,
+    folder: Path,
+    version: str,
+    interpreter: Path = Path(sys.executable),
+    build: str = "",
+) -> Trial:
+    """With the packages that requirements/runtime.txt names, by that Python. It has to say that build. Failed."""
     home = folder / "venv"
     began = time.monotonic()
-    venv.create(home, with_pip=True)
+    _run([interpreter, "-m", "venv", home], folder)
     python = home / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     locked = ROOT / "requirements" / "runtime.txt"
@@ -51,6 +57,8 @@ def installed_by_pip(archive: Path, folder: Path, version: str) -> Trial:
     says = _run([command, "--version"], folder).strip()
     if version not in says.split():
         raise Failed(f"trimq --version says {says!r}, not {version}")
+    if build not in says:
+        raise Failed(f"trimq --version says {says!r}, which is not {build}")
     start, memory = round_trips([str(command)], [str(python), "-P", str(MESSAGES)], folder)
     return Trial(says, seconds, start, memory)
 

@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from compat_tests.servers.artifacts import cache_root
 from compat_tests.servers.kept import kept
+from releasing.targets import MACHINES
+
+# What the kernel hands over to emulators, a file for each.
+EMULATORS: Final = Path("/proc/sys/fs/binfmt_misc")
 
 
-def debian(name: str, suite: str, packages: Sequence[str], useless: Sequence[str] = ()) -> Path:
-    """With these packages, and without these folders; made when it is first asked for. RuntimeError."""
-    return kept(cache_root() / name, partial(_make, suite, packages, useless))
+def debian(
+    name: str,
+    suite: str,
+    packages: Sequence[str],
+    useless: Sequence[str] = (),
+    machine: str = "",
+) -> Path:
+    """With these packages, and without these folders; made when it is first asked for. RuntimeError.
+
+    `machine`: of that processor, `aarch64` say, which has to be emulated if it is not this one (`not_run`).
+    """
+    return kept(cache_root() / name, partial(_make, suite, packages, useless, machine))
 
 
-def _make(suite: str, packages: Sequence[str], useless: Sequence[str], root: Path) -> None:
-    command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite]
-    done = subprocess.run([*command, str(root)], capture_output=True, text=True, check=False)
+def not_run(machine: str) -> str:
+    """Why programs of that processor do not run here; empty: they do."""
+    if machine == platform.machine():
+        return ""
+    path = EMULATORS / f"qemu-{machine}"
+    said = path.read_text() if path.is_file() else ""
+    # F: the kernel holds the emulator open, so that a chroot needs none of its own.
+    flags = said.partition("\nflags: ")[2].partition("\n")[0]
+    if said.startswith("enabled\n") and "F" in flags:
+        return ""
+    return (
+        f"nothing runs programs of {machine} here: apt-get install qemu-user-static binfmt-support"
+    )
+
+
+def _make(
+    suite: str, packages: Sequence[str], useless: Sequence[str], machine: str, root: Path
+) -> None:
+    command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}"]
+    if machine:
+        command.append(f"--arch={MACHINES[machine]}")
+    done = subprocess.run([*command, suite, str(root)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"debootstrap of {suite} failed:\n{done.stdout[-2000:]}{done.stderr}")
     for folder in useless:

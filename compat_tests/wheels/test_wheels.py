@@ -24,7 +24,7 @@ from releasing.wheels import ROOT
 
 TARGET: Final = Compiled("{}.{}".format(*sys.version_info), platform.machine())
 HEAD: Final = f"trimq-{trimq.__version__}"
-WHEEL: Final = f"{HEAD}-{TARGET.python_tag}-{TARGET.python_tag}-manylinux2014_{TARGET.machine}.{TARGET.platform}.whl"
+WHEEL: Final = TARGET.wheel(trimq.__version__)
 PLAIN: Final = f"{HEAD}-py3-none-any.whl"
 ARCHIVE: Final = f"{HEAD}.tar.gz"
 ROW: Final = re.compile(r" +\d+ +(\d+)  ([0-9a-f]{64})  (\S+)")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +16,11 @@ import pytest
 
 from releasing import release, table, trying
 from releasing.checks import CannotTell, Facts
-from releasing.table import ROWS, Row
-from releasing.trying import Failed, Trial, round_trips
+from releasing.table import Row
+from releasing.targets import Compiled
+from releasing.trying import Failed, Trial, installed_by_pip, round_trips
 from tests.releasing.test_checks import SOUND
+from tests.run.interpreters import Interpreter
 from tests.run.part import ROOT
 
 TRIAL: Final = Trial("TriMQ 0.2.0 (pure Python)", 12.0, 0.25, 50 << 20)
@@ -169,15 +173,97 @@ def test_no_version_and_no_clone(
     assert "make release: git says no" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.name)
+def test_what_was_not_tried_and_not_built_is_told_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        Row("gone", (), (), None, "no Python 3.14 is here"),
+        replace(row("other", works), tried=None, how="this machine is no abacus"),
+    ]
+    commands = Commands(tmp_path, rows[1:])
+    assert release.release(SOUND, rows, tmp_path, tested=True, run=commands) == 0
+    assert commands.run == [["make-it", "0.2.0", str(tmp_path)]]
+    said = capsys.readouterr().out
+    untried = (
+        "       15        -       -      -  other-0.2.0.txt: not tried: this machine is no abacus"
+    )
+    assert f"{untried}\nnot built: gone: no Python 3.14 is here\n" in said
+    assert (tmp_path / "SHA256SUMS").read_text().endswith("  other-0.2.0.txt\n")
+    release.plan(SOUND, rows, tmp_path, tested=True)
+    said = capsys.readouterr().out
+    assert "gone: is not built: no Python 3.14 is here\n" in said
+    assert "leaves other-0.2.0.txt, which is not tried: this machine is no abacus\n" in said
+
+
+PYTHONS: Final = {
+    "3.11": Interpreter((3, 11, 7), Path("/pythons/3.11")),
+    "3.12": Interpreter((3, 12, 1), Path("/pythons/3.12")),
+}
+
+
+@pytest.mark.parametrize("one", table.rows(PYTHONS), ids=lambda one: one.name)
 def test_a_row_of_the_table_can_be_run(one: Row) -> None:
     words = one.words("0.2.0", Path("dist"))
+    if not words:
+        assert one.how
+        return
     assert "dist" in words
     assert one.files("0.2.0", Path("dist"))
     assert one.how
     if words[0] == sys.executable:
         assert words[1] == "-m"
         assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").is_file()
+
+
+def test_a_compiled_wheel_is_tried_by_its_own_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    found = table.compiled(Compiled("3.12", "x86_64"), PYTHONS)
+    assert found.command[-2:] == ("--only", "cp312-x86_64")
+    assert found.files("0.2.0", Path("dist")) == [
+        Path("dist/trimq-0.2.0-cp312-cp312-manylinux2014_x86_64.manylinux_2_17_x86_64.whl")
+    ]
+    assert isinstance(found.tried, partial)
+    assert found.tried.func is installed_by_pip
+    assert found.tried.keywords == {"interpreter": Path("/pythons/3.12"), "build": "compiled"}
+    assert "of CPython 3.12.1;" in found.how
+
+
+@pytest.mark.parametrize(
+    ("name", "is_built", "how"),
+    [
+        ("cp311-aarch64", True, "this machine is no aarch64"),
+        ("cp312-aarch64", False, "no release of Debian has Python 3.12 for aarch64"),
+        ("cp313-x86_64", False, "no Python 3.13 is here: pyenv install 3.13 gets it"),
+    ],
+)
+def test_the_other_compiled_wheels_say_why_not(
+    name: str, is_built: bool, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    found = {one.name: one for one in table.rows(PYTHONS)}[name]
+    assert bool(found.command) == is_built
+    assert found.tried is None
+    assert found.how.startswith(how)
+
+
+def test_it_is_installed_by_the_python_that_is_named(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "no $*" >&2\nexit 3\n')
+    python.chmod(0o755)
+    with pytest.raises(Failed, match=r"python -m venv .*/venv ended with 3: no -m venv"):
+        installed_by_pip(Path("a.whl"), tmp_path, "0.2.0", python)
+
+
+def test_a_build_that_is_another_one_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trying, "_run", lambda *_: "TriMQ 0.2.0 (pure Python)\n")
+    monkeypatch.setattr(trying, "round_trips", lambda *_: (0.5, 1))
+    with pytest.raises(
+        Failed, match=r"says 'TriMQ 0\.2\.0 \(pure Python\)', which is not compiled"
+    ):
+        installed_by_pip(Path("a.whl"), tmp_path, "0.2.0", build="compiled")
+    assert installed_by_pip(Path("a.whl"), tmp_path, "0.2.0").start_seconds == 0.5
 
 
 # `trimq server` of a kind: what `messages.py` sends is in a file.

@@ -151,17 +151,22 @@ def play(
 
 
 def rows_of(
-    one: Interpreter, unit: Sequence[str], chosen: Sequence[str], wheels: Path | None = None
+    one: Interpreter,
+    unit: Sequence[str],
+    chosen: Sequence[str],
+    wheels: Path | None = None,
+    sources: bool = True,
 ) -> Iterator[Row]:
-    """The source tree, then what was installed; `chosen` takes the place of what is played otherwise."""
+    """The source tree, if `sources`, then what was installed; `chosen` takes the place of what is played otherwise."""
     try:
         prepare(one)
         installed = install(one, wheels)
     except CannotInstall as error:
         yield Row(one.name, failed=True, note=str(error))
         return
-    # What a test starts elsewhere has the source tree too, by its path.
-    yield play(one, "plain", chosen or unit, ROOT, {"PYTHONPATH": str(ROOT)})
+    if sources:
+        # What a test starts elsewhere has the source tree too, by its path.
+        yield play(one, "plain", chosen or unit, ROOT, {"PYTHONPATH": str(ROOT)})
     build = "compiled" if installed else "installed"
     yield play(one, build, chosen or [*installed, PLUGIN], one.home / "tree", {})
 
@@ -195,6 +200,9 @@ def main(words: Sequence[str]) -> int:
     )
     parser.add_argument("--tests", nargs="+", metavar="PATH", default=[], help="only these")
     parser.add_argument("--wheels", type=Path, metavar="DIR", help="install wheels of this folder")
+    parser.add_argument(
+        "--installed", action="store_true", help="not on the source tree, only on what is installed"
+    )
     options = parser.parse_args(words)
     found = find(candidates())
     there = [version for version in options.only if version in found]
@@ -206,7 +214,9 @@ def main(words: Sequence[str]) -> int:
     rows: list[Row] = []
     for version in options.only:
         if version in there:
-            rows += rows_of(found[version], unit, options.tests, options.wheels)
+            rows += rows_of(
+                found[version], unit, options.tests, options.wheels, not options.installed
+            )
         elif version not in found:
             rows.append(Row(version, note=f"not found; pyenv install {version} gets it"))
     print(table(rows))

@@ -199,6 +199,13 @@ def test_a_wheel_of_a_folder_is_installed_instead(
     assert f"--no-index {folder}/trimq-1-cp312" in asked
 
 
+def test_only_what_is_installed_is_played(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    fake("python3.12")
+    assert main(["--only", "3.12", "--installed"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line[:2] == "3."]
+    assert [line[:2] for line in lines] == [["3.12.1", "installed"]]
+
+
 def test_what_pip_says_becomes_one_line() -> None:
     assert reason(NO_WHEEL) == "pip finds no wheel of wrapt==9 for it"
     assert reason("Collecting\nERROR: no space\n") == "no space"
