@@ -30,7 +30,8 @@ SOURCES: Final = (
     f"deb {MIRROR}-security {SUITE}-security main\n"
 )
 BASE: Final = f"trimq-base:{SUITE}"
-WHEELS: Final = ROOT / "build" / "wheels"
+# For pip in the image. Nothing else lies there: all of it goes to the engine.
+PACKAGES: Final = ROOT / "build" / "packages"
 # Wheels for an older glibc run on a newer one.
 _GLIBC: Final = ("2_28", "2_17", "2_12", "2_5", "2_34")
 _USELESS: Final = ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/man", "usr/share/info")
@@ -82,11 +83,11 @@ def make_base() -> None:
 
 def fetch_wheels(machine: str) -> None:
     """What is installed and what builds, for the Python of the image. The engine may have no way to the index."""
-    WHEELS.mkdir(parents=True, exist_ok=True)
+    PACKAGES.mkdir(parents=True, exist_ok=True)
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     platforms = [f"--platform=manylinux_{glibc}_{machine}" for glibc in _GLIBC]
     target = ("--only-binary=:all:", "--implementation=cp", f"--python-version={PYTHON}")
-    download = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", WHEELS, *target)
+    download = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", PACKAGES, *target)
     requirements = ROOT / "requirements"
     run(*download, *platforms, "--require-hashes", "-r", requirements / "runtime.txt")
     build = pyproject["build-system"]["requires"]
