@@ -143,7 +143,14 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     "images": Subject(
         # Scripts and containers alone call RocketMQ's commands by their names.
         (
-            *("deploy/Dockerfile", "deploy/bin", "deploy/building", "deploy/conf"),
+            *(
+                ".dockerignore",
+                "building/image.py",
+                "deploy/Dockerfile",
+                "deploy/bin",
+                "deploy/building",
+                "deploy/conf",
+            ),
             "trimq/commands/original",
             # Recipes that are run.
             *("docs/in-tests.md", "docs/testing.md", "compat_tests/scenarios/java"),
