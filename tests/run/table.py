@@ -46,7 +46,8 @@ def _live(
         ("-p", "no:randomly", *(files or folders), *only),
         busy=busy,
         again=True,
-        in_memory=True,
+        # Containers have limits, and what lies in memory counts in them.
+        in_memory=name != "images",
         # What is installed anew sees to it itself.
         compiles_once=name not in ("installs", "wheels"),
         turn=turn,
