@@ -79,7 +79,7 @@ def compiled(target: Compiled, interpreters: Mapping[str, Interpreter]) -> Row:
     command = (*_WHEELS, "--only", target.name)
     leaves = (target.wheel("{version}"),)
     if target.machine != platform.machine():
-        return Row(target.name, command, leaves, None, f"this machine is no {target.machine}")
+        return Row(target.name, command, leaves, None, f"this machine is not {target.machine}")
     python = interpreters[target.version]
     tried = partial(installed_by_pip, interpreter=python.path, build="compiled")
     return Row(target.name, command, leaves, tried, _PIP.format(f" of CPython {python.name}"))

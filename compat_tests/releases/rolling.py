@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -231,8 +231,8 @@ def applications(
         yield found
 
 
-def play(kind: str, way: Way, folder: Path, say: Callable[[str], None] = print) -> dict[str, Cost]:
-    """What rounds of three replacements cost the application of each client."""
+def play(kind: str, way: Way, folder: Path) -> dict[str, Cost]:
+    """What rounds of three replacements cost the application of each client. Prints how far it is."""
     with ExitStack() as stack:
         cluster = Cluster(kind, folder, stack)
         clients = stack.enter_context(applications(cluster, folder, way.route_millis))
@@ -247,10 +247,10 @@ def play(kind: str, way: Way, folder: Path, say: Callable[[str], None] = print) 
                 replaced = time.monotonic()
                 cluster.wait_for_more(name, topics)
                 times = f"{ended - began:.1f}, {replaced - ended:.1f}, {time.monotonic() - replaced:.1f}"
-                say(f"{name}: {times} s until no writes, replaced, writes again")
+                print(f"{name}: {times} s until no writes, replaced, writes again")
         costs = {client: one.end() for client, one in clients.items()}
     for client, cost in costs.items():
-        say(
+        print(
             f"{client}: {cost.sent} messages, {cost.again} of them came again,"
             f" {cost.unanswered} sends without an answer, {len(cost.lines)} errors or losses"
         )

@@ -168,6 +168,13 @@ def is_writable(cluster: Cluster, pod: RunningPod) -> bool:
     return route is not None and bool(int(route[1]) & 2)
 
 
+def start_again(cluster: Cluster, pod: RunningPod) -> None:
+    """Nothing of what was done before its stop is left: it takes messages."""
+    pod.start()
+    pod.wait_until_ready()
+    assert is_writable(cluster, pod)
+
+
 @pytest.mark.parametrize(
     ("statefulset", "why"),
     [
@@ -211,9 +218,7 @@ def test_a_broker_that_comes_back_takes_no_messages_before(
     assert not is_writable(cluster, pod)
     assert is_writable(cluster, other)
     assert pod.process.stop(60) == 0
-    pod.start()
-    pod.wait_until_ready()
-    assert is_writable(cluster, pod)
+    start_again(cluster, pod)
 
 
 def test_a_restart_need_not_wait(two: tuple[Cluster, ApiServer]) -> None:
@@ -223,8 +228,10 @@ def test_a_restart_need_not_wait(two: tuple[Cluster, ApiServer]) -> None:
     command = pod.pod.container["lifecycle"]["preStop"]["exec"]["command"]
     at = command.index("--restart-wait") + 1
     before, command[at] = command[at], "0"
-    code, said = before_stop(pod, api, wanted(2))
-    command[at] = before
+    try:
+        code, said = before_stop(pod, api, wanted(2))
+    finally:
+        command[at] = before
     assert (code, said) == (
         0,
         "before the stop: my-trimq-broker-1 comes back: 2 brokers are wanted; not drained\n",
@@ -263,9 +270,7 @@ def test_a_broker_that_leaves_is_read_first(two: tuple[Cluster, ApiServer]) -> N
     until(lambda: leaves.pod.name not in stays.execute("mqadmin", "clusterList").stdout)
     assert is_writable(cluster, stays)
     # Scaled up again, it takes messages as before.
-    leaves.start()
-    leaves.wait_until_ready()
-    assert is_writable(cluster, leaves)
+    start_again(cluster, leaves)
 
 
 def test_what_nobody_reads_is_not_waited_for_longer(two: tuple[Cluster, ApiServer]) -> None:

@@ -1,6 +1,6 @@
 """Three brokers are replaced one after the other, by the newest and back, while official clients send and consume.
 
-Each takes no more messages before it stops, as docs/releasing.md says. No message is lost, and no client tells its
+Each takes no more messages before it stops, as docs/restarting.md says. No message is lost, and no client tells its
 application of an error.
 """
 

@@ -178,21 +178,19 @@ def test_what_was_not_tried_and_not_built_is_told_with_the_reason(
 ) -> None:
     rows = [
         Row("gone", (), (), None, "no Python 3.14 is here"),
-        replace(row("other", works), tried=None, how="this machine is no abacus"),
+        replace(row("other", works), tried=None, how="this machine is not an abacus"),
     ]
     commands = Commands(tmp_path, rows[1:])
     assert release.release(SOUND, rows, tmp_path, tested=True, run=commands) == 0
     assert commands.run == [["make-it", "0.2.0", str(tmp_path)]]
     said = capsys.readouterr().out
-    untried = (
-        "       15        -       -      -  other-0.2.0.txt: not tried: this machine is no abacus"
-    )
+    untried = "       15        -       -      -  other-0.2.0.txt: not tried: this machine is not an abacus"
     assert f"{untried}\nnot built: gone: no Python 3.14 is here\n" in said
     assert (tmp_path / "SHA256SUMS").read_text().endswith("  other-0.2.0.txt\n")
     release.plan(SOUND, rows, tmp_path, tested=True)
     said = capsys.readouterr().out
     assert "gone: is not built: no Python 3.14 is here\n" in said
-    assert "leaves other-0.2.0.txt, which is not tried: this machine is no abacus\n" in said
+    assert "leaves other-0.2.0.txt, which is not tried: this machine is not an abacus\n" in said
 
 
 PYTHONS: Final = {
@@ -231,7 +229,7 @@ def test_a_compiled_wheel_is_tried_by_its_own_python(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("name", "is_built", "how"),
     [
-        ("cp311-aarch64", True, "this machine is no aarch64"),
+        ("cp311-aarch64", True, "this machine is not aarch64"),
         ("cp312-aarch64", False, "no release of Debian has Python 3.12 for aarch64"),
         ("cp313-x86_64", False, "no Python 3.13 is here: pyenv install 3.13 gets it"),
     ],
