@@ -45,7 +45,7 @@ class Cluster:
     def topics(self, options: ReadOptions) -> list[str]:
         """The topics that are listed, or those that exist now and match the pattern.
 
-        Away if nothing matches and no broker is registered: then nobody knows. While no
+        Away while no broker is registered: then nobody knows. While no
         NameServer answers they are those that matched last.
         """
         if options.pattern is None:
@@ -61,6 +61,10 @@ class Cluster:
         wanted = re.compile(pattern)
         # Retries and dead letters belong to groups: `.*` does not include them, `%DLQ%.*` does.
         with_groups = pattern.startswith("%")
+        # Asked for first: a broker that registers meanwhile has topics in the list, then.
+        info = self._routes.cluster()
+        if not info.broker_addr_table:
+            raise Away(f"no broker is registered with {self._routes.name_servers}")
         names = [
             name
             for name in self._routes.names()
@@ -69,9 +73,6 @@ class Cluster:
             and (with_groups or not name.startswith("%"))
         ]
         # A broker's and a cluster's name are topics, too, which nobody writes to.
-        info = self._routes.cluster()
-        if not names and not info.broker_addr_table:
-            raise Away(f"no broker is registered with {self._routes.name_servers}")
         own = {*info.broker_addr_table, *info.cluster_addr_table}
         return [name for name in names if name not in own]
 

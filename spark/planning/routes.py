@@ -99,11 +99,14 @@ class Routes:
         """The NameServers' answer that a topic without a route does not exist, as the end of a sentence.
 
         None while that cannot be said: one of them did not answer, or knows no broker at all, as one does that was
-        just started or whose only broker is starting again.
+        just started or whose only broker is starting again, or lists the topic, as a broker has told it since then.
         """
-        if self._failed or not self.cluster().broker_addr_table or self._failed:
+        if self._failed or not self.cluster().broker_addr_table:
             return None
-        near = difflib.get_close_matches(topic, self.names(), 1)
+        names = self.names()
+        if self._failed or topic in names:
+            return None
+        near = difflib.get_close_matches(topic, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"does not exist: {self.name_servers} knows no broker that has it{hint}"
 

@@ -295,6 +295,41 @@ def test_a_pattern_without_a_broker_waits_for_one(two: Two) -> None:
         cluster.topics(every)
 
 
+def test_a_broker_that_registers_between_two_questions_is_waited_for(two: Two) -> None:
+    """It has told nothing when the route is asked for, and everything when the next question comes."""
+    namesrv = two.namesrv.replies
+    del namesrv["GET_ROUTEINFO_BY_TOPIC"]
+    namesrv["GET_BROKER_CLUSTER_INFO"] = registered(a=two.addr)
+    namesrv["GET_ALL_TOPIC_LIST_FROM_NAMESERVER"] = ok({"topicList": ["a", "C", "T"]})
+    with two.cluster() as cluster:
+        outage = cluster.look(["T"], (), ["T"]).outage()
+        assert "knows no broker that has it" in str(outage)
+        namesrv["GET_ALL_TOPIC_LIST_FROM_NAMESERVER"] = ok({"topicList": ["a", "C", "Ts"]})
+        with pytest.raises(SparkSourceError, match="did you mean 'Ts'"):
+            cluster.look(["T"], (), ["T"])
+
+
+def test_a_broker_that_registers_while_a_pattern_is_matched_is_not_passed_over(two: Two) -> None:
+    namesrv = two.namesrv.replies
+    known = {"topics": ok({"topicList": []}), "brokers": registered()}
+
+    def asked(what: str) -> Reply:
+        def reply(request: RemotingCommand) -> RemotingCommand | None:
+            answer = known[what](request)
+            known.update(topics=ok({"topicList": ["a", "C", "T"]}), brokers=registered(a=two.addr))
+            return answer
+
+        return reply
+
+    namesrv["GET_ALL_TOPIC_LIST_FROM_NAMESERVER"] = asked("topics")
+    namesrv["GET_BROKER_CLUSTER_INFO"] = asked("brokers")
+    options = two.options(topic="", topicPattern="T.*")
+    with two.cluster() as cluster:
+        with pytest.raises(Away, match="no broker is registered with"):
+            cluster.topics(options)
+        assert cluster.topics(options) == ["T"]
+
+
 class Asking:
     """Askers that are closed at the end."""
 
