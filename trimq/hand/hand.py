@@ -1,0 +1,46 @@
+"""The hand of one server: all that a test can ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from trimq.hand.operation import HandError, Operation
+
+if TYPE_CHECKING:
+    from trimq.wiring.broker import Broker
+    from trimq.wiring.context import Context
+
+
+class Hand:
+    """Made before the server; `attach` when its broker is built, and before it serves.
+
+    All of it is touched from the server's loop only.
+    """
+
+    def __init__(self) -> None:
+        self.operations: dict[str, Operation[Any]] = {}
+        self._broker: Broker | None = None
+        self._context: Context | None = None
+
+    def add(self, operations: Iterable[Operation[Any]]) -> None:
+        """ValueError for a path that is there."""
+        for one in operations:
+            if one.path in self.operations:
+                raise ValueError(f"two operations of the hand have the path {one.path!r}")
+            self.operations[one.path] = one
+
+    def attach(self, context: Context, broker: Broker) -> None:
+        self._context, self._broker = context, broker
+
+    @property
+    def broker(self) -> Broker:
+        if self._broker is None:
+            raise HandError("the broker has not started yet: try again when it is ready")
+        return self._broker
+
+    @property
+    def context(self) -> Context:
+        if self._context is None:
+            raise HandError("the broker has not started yet: try again when it is ready")
+        return self._context
