@@ -20,7 +20,7 @@ class HandError(Exception):
 
 
 class Words(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What an operation is told: the fields of a JSON object, all with defaults where there is one that anybody expects."""
+    """What an operation is told: the fields of a JSON object, with defaults where anybody expects one."""
 
 
 class Nothing(Words):
