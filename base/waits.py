@@ -19,6 +19,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
+from trimq.base.clock import Clock
 from trimq.base.staggered_wakeups import StaggeredWakeups
 
 Key = tuple[str, str, int]
@@ -66,10 +67,16 @@ class Waits(Generic[W]):
     """All that wait for the same kind of thing."""
 
     def __init__(
-        self, limit: int = 0, latest_first: bool = False, longest_turn: float = 1.0
+        self,
+        limit: int = 0,
+        latest_first: bool = False,
+        longest_turn: float = 1.0,
+        clock: Clock | None = None,
+        for_peers: bool = True,
     ) -> None:
         """`limit`: how many may wait; 0: any number. `latest_first`: of one key, the one whose time is up last comes
-        first. `longest_turn`: seconds for which those may wait for each other whose time is up together.
+        first. `longest_turn`: seconds for which those may wait for each other whose time is up together. `clock`: by
+        whose time they wait; None: Trio's. `for_peers`: a peer waits for each of them by its own time.
         """
         self.version = 0
         """How many wakes there were."""
@@ -78,6 +85,8 @@ class Waits(Generic[W]):
         self._limit = limit
         self._topics: dict[str, dict[str, dict[int, list[W]]]] = {}
         self._first = -1 if latest_first else 0
+        self._clock = clock or Clock()
+        self._for_peers = for_peers
         self._expired = StaggeredWakeups(longest_turn)
 
     def is_full(self, key: Key) -> bool:
@@ -99,7 +108,7 @@ class Waits(Generic[W]):
             return Waited.WOKEN
         if self.is_full(one.key):
             return Waited.FULL
-        with trio.move_on_after(seconds) as scope:
+        with self._clock.move_on_after(seconds, self._for_peers) as scope:
             one.scope = scope
             one.expires = scope.deadline
             one.task = trio.lowlevel.current_task()
@@ -183,8 +192,9 @@ class Waits(Generic[W]):
 class Wakeup:
     """Wakes the one service that looks after something: `wait` ends when there was a `give` since it ended last."""
 
-    def __init__(self) -> None:
-        self._waits = Waits[Waiter]()
+    def __init__(self, clock: Clock | None = None) -> None:
+        """`clock`: by whose time `wait` waits; None: Trio's."""
+        self._waits = Waits[Waiter](clock=clock, for_peers=False)
         self._seen = 0
 
     def give(self) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.clock import Clock
 from trimq.base.waits import Waited, Waiter, Waits, Wakeup
 from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
@@ -72,8 +73,8 @@ class Arrivals(Waits[_WaitingPull]):
     Its version counts what else wakes pulls: for messages a queue's end says whether there was one since.
     """
 
-    def __init__(self, limit: int = 0) -> None:
-        super().__init__(limit)
+    def __init__(self, limit: int = 0, clock: Clock | None = None) -> None:
+        super().__init__(limit, clock=clock)
         self._work = 0
         self._backlog: deque[tuple[bytes, _WaitingPull]] = deque()
         self._called: deque[_WaitingPull] = deque()

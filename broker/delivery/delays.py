@@ -88,7 +88,7 @@ class DelayService:
         self._due: dict[int, int] = {}
         self._blocked: dict[int, _Blocked] = {}
         self._updates = 0
-        self._stirred = Wakeup()
+        self._stirred = Wakeup(clock)
         self._changed = Wakeup()
         self.data_version = new_version(clock)
         # Where a message lies that was sent to a topic's queue: the last step before it is put.
@@ -191,6 +191,12 @@ class DelayService:
         if seconds > 0:
             await self._stirred.wait(min(seconds, _CLOCK_CHECK_SECONDS) if self._due else inf)
 
+    def next_due(self, until: int) -> int | None:
+        """When the first message of a level is due, in ms since 1970. A level that cannot store its next one waits."""
+        return min(
+            (at for level, at in self._due.items() if level not in self._blocked), default=None
+        )
+
     def _levels_due(self) -> list[int]:
         return [level for level in self._due if self._seconds_left(level) <= 0]
 
@@ -198,7 +204,7 @@ class DelayService:
         """Time until the level has to be checked; not positive when that is now."""
         blocked = self._blocked.get(level)
         if blocked is not None:
-            return blocked.until - self._clock.current_time()
+            return blocked.until - trio.current_time()
         millis = self._due[level] - self._clock.millis()
         # More than the level's delay: the wall clock was set back, and the message is due.
         return 0 if millis > self._delays[level] else millis / 1000
@@ -262,7 +268,7 @@ class DelayService:
         pause = _FIRST_RETRY_SECONDS
         if before is not None:
             pause = min(before.pause * 2, _LAST_RETRY_SECONDS)
-        self._blocked[level] = _Blocked(pause, self._clock.current_time() + pause)
+        self._blocked[level] = _Blocked(pause, trio.current_time() + pause)
         self._due[level] = self._clock.millis()
 
     def _advance(self, level: int, offset: int, messages: int) -> None:

@@ -3,6 +3,7 @@
 They wait apart from the arrivals: each message behind the start would wake them there.
 """
 
+from trimq.base.clock import Clock
 from trimq.base.waits import Waited, Waiter, Waits
 
 FIRST_PAUSE_SECONDS = 0.05
@@ -15,8 +16,8 @@ Where = tuple[str, str]
 class Gates(Waits[Waiter]):
     """Its version says how often a gate has opened."""
 
-    def __init__(self, limit: int = 0) -> None:
-        super().__init__(limit)
+    def __init__(self, limit: int = 0, clock: Clock | None = None) -> None:
+        super().__init__(limit, clock=clock)
         # By queue: how long its last pull was held.
         self._pauses: dict[Where, dict[int, float]] = {}
 

@@ -39,7 +39,7 @@ class LiteChecks:
         now = self.clock.millis()
         if header.born_time == 0:
             header.born_time = now
-        if now - header.born_time - header.poll_time > _TOO_LATE:
+        if now - self.clock.of_peer(header.born_time) - header.poll_time > _TOO_LATE:
             raise self._refused(ResponseCode.POLLING_TIMEOUT, "is timeout too much")
         if not Perm.readable(self._config.broker_permission):
             raise self._refused(ResponseCode.NO_PERMISSION, "is forbidden")

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-import trio
-
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets.committed import ConsumerOffsets
@@ -63,13 +61,13 @@ class LiteLifecycle:
 
     async def run(self) -> None:
         """Until cancelled. Nothing expires soon after a start: clients have to come back first."""
-        started = trio.current_time()
+        started = self._clock.current_time()
         while True:
-            if trio.current_time() - started < self._config.min_lite_ttl / 1000:
-                await trio.sleep(min(_EARLY, self._config.min_lite_ttl / 1000))
+            if self._clock.current_time() - started < self._config.min_lite_ttl / 1000:
+                await self._clock.sleep(min(_EARLY, self._config.min_lite_ttl / 1000))
                 continue
             await self.clean()
-            await trio.sleep(self._config.lite_ttl_check_interval / 1000)
+            await self._clock.sleep(self._config.lite_ttl_check_interval / 1000)
 
     async def clean(self) -> None:
         """Delete what has expired: all lite topics may, in the same minute."""

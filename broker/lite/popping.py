@@ -231,7 +231,7 @@ class LitePopping:
     async def wait(self, pop: LitePop) -> ResponseCode | None:
         """None: look again. Otherwise the code of an answer without messages."""
         header = pop.header
-        left = time_left(header, self._block_timeouts.now())
+        left = time_left(header, self._block_timeouts.clock)
         if header.poll_time <= 0 or left <= 0:
             return ResponseCode.POLLING_TIMEOUT
         key = header.client_id, "", 0

@@ -110,7 +110,7 @@ class Popping:
         checks, now = self._checks, self._clock.millis()
         if header.born_time == 0:
             header.born_time = now
-        if now - header.born_time - header.poll_time > _TOO_LATE:
+        if now - self._clock.of_peer(header.born_time) - header.poll_time > _TOO_LATE:
             raise checks.refuse(ResponseCode.POLLING_TIMEOUT, "pop message is timeout too much")
         checks.readable("pop message")
         if header.max_msg_nums > MOST_MESSAGES:
@@ -212,7 +212,7 @@ class Popping:
             return None
         if header.poll_time <= 0:
             return ResponseCode.POLLING_TIMEOUT
-        left = time_left(header, self._clock.millis())
+        left = time_left(header, self._clock)
         if left <= 0:
             return ResponseCode.POLLING_TIMEOUT
         key = header.topic, header.consumer_group, header.queue_id

@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.clock import Clock
 from trimq.broker.topics.part_cleaning import PERIOD_SECONDS, PartCleaning
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
@@ -30,9 +31,11 @@ async def no_look(segment: Segment) -> None:
     """Nothing in the file is of interest."""
 
 
-async def delete_old_files(store: MessageStore, config: StoreConfig, last_look: LastLook) -> None:
-    """Until cancelled."""
-    await trio.sleep(FIRST_AFTER_SECONDS)
+async def delete_old_files(
+    store: MessageStore, config: StoreConfig, last_look: LastLook, clock: Clock
+) -> None:
+    """Until cancelled. Between two files the disk has its own time."""
+    await clock.sleep(FIRST_AFTER_SECONDS)
     while True:
         for act in (
             partial(
@@ -47,13 +50,13 @@ async def delete_old_files(store: MessageStore, config: StoreConfig, last_look: 
                 await act()
             except StoreError as error:
                 log.error("deleting old files failed, trying again: reason=%s", error)
-        await trio.sleep(config.clean_resource_interval / 1000)
+        await clock.sleep(config.clean_resource_interval / 1000)
 
 
-async def clean_parts(cleaning: LogCleaning, parts: PartCleaning) -> None:
+async def clean_parts(cleaning: LogCleaning, parts: PartCleaning, clock: Clock) -> None:
     """Until cancelled: in the hours of `deleteWhen` forget parts of queues that were deleted."""
     while True:
-        await trio.sleep(PERIOD_SECONDS)
+        await clock.sleep(PERIOD_SECONDS)
         if cleaning.is_hour():
             await parts.clean()
 
@@ -62,11 +65,13 @@ async def clean_log(cleaning: LogCleaning, pause: float, last_look: LastLook) ->
     """One round: look at the disk and the clock, and delete one file after another."""
     use = await trio.to_thread.run_sync(cleaning.measure)
     one = cleaning.begin_round(use)
-    while (segment := cleaning.next_file(one)) is not None:
-        if not await _delete(cleaning, segment, one, last_look):
-            break
-        await trio.sleep(pause)
-    cleaning.end_round(one)
+    try:
+        while (segment := cleaning.next_file(one)) is not None:
+            if not await _delete(cleaning, segment, one, last_look):
+                break
+            await trio.sleep(pause)
+    finally:
+        cleaning.end_round(one)
 
 
 async def _delete(

@@ -74,7 +74,7 @@ class Delivery:
         timers = self._timers
         while not timers.is_in_the_way and not timers.is_behind(now := self._clock.millis()):
             left = timers.read_time + timers.precision - now
-            await trio.sleep(min(max(left, 1), timers.precision) / 1000)
+            await self._clock.sleep(min(max(left, 1), timers.precision) / 1000)
 
     async def _make_room(self, copy_writer: CopyWriter) -> None:
         """The clock was set back by weeks, and what waits for the time before that is in the way: it rolls.

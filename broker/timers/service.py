@@ -269,6 +269,21 @@ class WheelTimers:
             return 0
         return max(0, self.clock.millis() - self._files.read_time) // 1000
 
+    def next_due(self, until: int) -> int | None:
+        """When the first slot that has messages is taken out, in ms since 1970; 0 while some are on their way to it.
+
+        None if that is after `until`.
+        """
+        files, config = self._files, self._config
+        if self._enqueue.unread and not config.timer_stop_enqueue:
+            return 0
+        if not files.is_used or config.timer_stop_dequeue:
+            return None
+        time, found = files.read_time, False
+        while not found and time < until:
+            time, found = files.wheel.pass_empty(time, until)
+        return time + files.precision if found else None
+
     def enqueued_per_second(self) -> float:
         """Put on the wheel in the last second."""
         return self._rates[0]

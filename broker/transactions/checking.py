@@ -16,7 +16,6 @@ on a cold disk in a worker thread), then decided and written without a pause.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
@@ -106,15 +105,23 @@ class Checking:
         self._topics = topics
         self._questioner = questioner
         self._clock = clock
+        self._next_round = 0
 
-    async def run(self, pause: Callable[[float], Awaitable[object]] = trio.sleep) -> None:
+    async def run(self) -> None:
         """Rounds, until cancelled."""
         while True:
-            await pause(self._config.transaction_check_interval / 1000)
+            pause = self._config.transaction_check_interval
+            self._next_round = self._clock.steady_millis() + pause
+            await self._clock.sleep(pause / 1000)
+            self._next_round = 0
             await self.round()
 
+    def next_due(self, until: int) -> int | None:
+        """When halves are looked at, in ms since 1970; 0 while they are. None if there is none."""
+        return self._next_round if len(self._pending) else None
+
     async def round(self) -> None:
-        ends_at = self._clock.current_time() + _ROUND_SECONDS
+        ends_at = trio.current_time() + _ROUND_SECONDS
         cases: list[Case] = []
         size = 0
         for looked_at, offset in enumerate(self._pending.offsets(), 1):
@@ -123,7 +130,7 @@ class Checking:
             if half is not None and verdict is not None:
                 size += half.size
                 if cases and (len(cases) >= _SLICE or size > BYTES_PER_STEP):
-                    if not self._settle(cases) or self._clock.current_time() > ends_at:
+                    if not self._settle(cases) or trio.current_time() > ends_at:
                         return
                     cases, size = [], half.size
                     await trio.lowlevel.checkpoint()
@@ -136,7 +143,7 @@ class Checking:
 
     def _verdict(self, half: Half) -> Verdict | None:
         """None: it is left alone."""
-        age = self._clock.millis() - half.born
+        age = self._clock.millis() - self._clock.of_peer(half.born)
         most = self._config.transaction_check_max
         kept = self._store_config.file_reserved_time * _HOUR_MILLIS
         if (half.checks >= 0 and half.checks >= most) or age > kept:

@@ -177,7 +177,7 @@ class Ending:
         if end.checked or immunity is None:
             return
         limit = end_millis(immunity, self._config.transaction_time_out)
-        if self._clock.millis() - record.born_timestamp > limit:
+        if self._clock.millis() - self._clock.of_peer(record.born_timestamp) > limit:
             raise TooLate
 
     def _refused(self, error: PutRefused | StoreError) -> RemotingError:

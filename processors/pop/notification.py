@@ -102,7 +102,7 @@ class Notification(Processor[NotificationRequestHeader]):
 
     def _left(self, header: NotificationRequestHeader) -> int:
         """Milliseconds until it is answered in any case."""
-        return time_left(header, self._clock.millis())
+        return time_left(header, self._clock)
 
 
 def _answer(has_message: bool, full: bool = False) -> Response:

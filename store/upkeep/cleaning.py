@@ -80,6 +80,10 @@ class LogCleaning:
         self._manual_rounds = 0
         self._retried_at = 0
         self._warned = False
+        # When the last round began, whether one is under way, and whether the last one deleted as much as it may.
+        self._looked_at = 0
+        self._is_at_work = False
+        self._left_some = False
         # Files that are no longer in the log but still on the disk, in the order of their deletion.
         self._removed: list[Segment] = []
         self.use = DiskUse(0, 0)
@@ -126,6 +130,7 @@ class LogCleaning:
 
     def begin_round(self, use: DiskUse) -> Round | None:
         """What to delete at this moment; also whether the store may accept messages (isSpaceToDelete)."""
+        self._looked_at, self._is_at_work = self._now_millis(), True
         self.use = use
         self._log.files.paths.full = use.full
         fullest = self._fullest(use)
@@ -167,7 +172,27 @@ class LogCleaning:
 
     def is_hour(self) -> bool:
         """In local time, as RocketMQ's Calendar has it."""
-        return time.localtime(self._now_millis() / 1000).tm_hour in self._config.delete_when
+        return self._is_hour(self._now_millis())
+
+    def _is_hour(self, millis: int) -> bool:
+        return time.localtime(millis / 1000).tm_hour in self._config.delete_when
+
+    def next_due(self, until: int) -> int | None:
+        """When files may be deleted by the clock, in ms since 1970; 0: now. None while there are no old ones."""
+        if self._is_at_work:
+            return 0
+        if self._log.oldest_removable() is None:
+            return None
+        now = self._now_millis()
+        if self.is_hour():
+            if self._looked_at // MILLIS_PER_HOUR < now // MILLIS_PER_HOUR:
+                return 0
+            if self._left_some:
+                return self._looked_at + self._config.clean_resource_interval
+        hour = now // MILLIS_PER_HOUR + 1
+        while not self._is_hour(hour * MILLIS_PER_HOUR) and hour * MILLIS_PER_HOUR <= until:
+            hour += 1
+        return hour * MILLIS_PER_HOUR
 
     # --- what
 
@@ -257,6 +282,7 @@ class LogCleaning:
 
     def end_round(self, one: Round | None) -> None:
         """Logs, once, that the disk is filling up and nothing can be deleted."""
+        self._is_at_work, self._left_some = False, one is not None and one.left <= 0
         if self._fullest(self.use) <= self._limit:
             self._warned = False
         elif one is not None and one.deleted == 0 and not self._warned:

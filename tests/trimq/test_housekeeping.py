@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from tests.patience import until_in_trio
-from trimq.base.clock import TrioClock
+from trimq.base.clock import Clock, TrioClock
 from trimq.broker.services.housekeeping import clean_log, delete_old_files, no_look, trim_queues
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
@@ -61,7 +61,7 @@ async def house(tmp_path: Path, nursery: trio.Nursery) -> Any:
     house = House(tmp_path)
     house.store.open()
     house.fill()
-    nursery.start_soon(delete_old_files, house.store, house.config, no_look)
+    nursery.start_soon(delete_old_files, house.store, house.config, no_look, Clock())
     yield house
     nursery.cancel_scope.cancel()
     house.store.abandon()

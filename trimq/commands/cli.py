@@ -148,6 +148,16 @@ def main() -> None:
     help="Run N brokers, each in a process of its own: NAME-0, NAME-1, ... with ports 10 apart and their"
     " stores below the store directory.",
 )
+@click.option(
+    "--hand",
+    metavar="HOST:PORT",
+    help="For tests: time, faults and looks inside over HTTP at this address; a port alone means the loopback.",
+)
+@click.option(
+    "--hand-insecure",
+    is_flag=True,
+    help="Serve --hand to other machines, too: they may delete all.",
+)
 @click.option("--supervised", is_flag=True, hidden=True)
 @_logging_options
 def server(
@@ -164,6 +174,8 @@ def server(
         from trimq.settings.options import ServerOptions
 
         chosen = ServerOptions(settings=parse_assignments(assignments), **options)
+        if brokers is not None and chosen.hand is not None:
+            raise click.UsageError("--hand holds one broker: leave --brokers out")
         if brokers is not None:
             from trimq.supervising.supervisor import run_family
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from trimq.hand.clock import HandClock
 from trimq.hand.operation import HandError, Operation
+from trimq.hand.time import Time
 
 if TYPE_CHECKING:
     from trimq.wiring.broker import Broker
@@ -18,8 +20,11 @@ class Hand:
     All of it is touched from the server's loop only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: HandClock | None = None) -> None:
+        self.clock = clock or HandClock()
+        self.time = Time(self.clock, self._due)
         self.operations: dict[str, Operation[Any]] = {}
+        self.add(self.time.operations)
         self._broker: Broker | None = None
         self._context: Context | None = None
 
@@ -32,6 +37,9 @@ class Hand:
 
     def attach(self, context: Context, broker: Broker) -> None:
         self._context, self._broker = context, broker
+
+    def _due(self, until: int) -> dict[str, int]:
+        return self.broker.parts.due(until)
 
     @property
     def broker(self) -> Broker:

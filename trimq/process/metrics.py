@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import trio
 
+from trimq.process.http import read_request, send_answer
 from trimq.process.loop_turns import measured_turns
 from trimq.process.probes import Probe, Probes, wants_json
 from trimq.settings.endpoints import AddressError, Endpoint
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("trimq.server")
 
 CONNECTIONS: Final = 16
-REQUEST_SECONDS: Final = 5
-ANSWER_SECONDS: Final = 10
-_REQUEST_BYTES: Final = 8192
 _ACCEPT_AGAIN_SECONDS: Final = 0.1
 
 
@@ -144,24 +142,12 @@ async def _serve(sock: trio.socket.SocketType, page: "_Page", room: trio.Semapho
 
 async def _answer(stream: trio.SocketStream, page: "_Page") -> None:
     """One request on a connection; a client that takes too long gets nothing."""
-    head = b""
-    with trio.move_on_after(REQUEST_SECONDS):
-        while b"\r\n\r\n" not in head and b"\n\n" not in head:
-            data = await stream.receive_some(_REQUEST_BYTES)
-            head += data
-            if not data or len(head) > _REQUEST_BYTES:
-                return
-    lines = head.decode("latin-1").splitlines()
-    words = lines[0].split() if lines else []
-    if len(words) < 2 or b"\n" not in head:
+    request = await read_request(stream)
+    if request is None:
         return
-    status, kind, body = await _content(page, words[0], words[1], _header(lines, "accept"))
-    answer = (
-        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-        "Connection: close\r\n\r\n"
-    ).encode()
-    with trio.move_on_after(ANSWER_SECONDS):
-        await stream.send_all(answer if words[0] == "HEAD" else answer + body)
+    accept = request.headers.get("accept", "")
+    status, kind, body = await _content(page, request.method, request.target, accept)
+    await send_answer(stream, request.method, status, kind, body)
 
 
 async def _content(page: "_Page", method: str, target: str, accept: str) -> tuple[str, str, bytes]:
@@ -182,11 +168,3 @@ async def _content(page: "_Page", method: str, target: str, accept: str) -> tupl
     if wants_json(query, accept):
         return verdict.status, "application/json", verdict.json().encode()
     return verdict.status, "text/plain; charset=utf-8", verdict.text().encode()
-
-
-def _header(lines: list[str], wanted: str) -> str:
-    for line in lines[1:]:
-        name, _, value = line.partition(":")
-        if name.strip().lower() == wanted:
-            return value.strip()
-    return ""

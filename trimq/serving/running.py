@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -34,6 +35,9 @@ from trimq.wiring.broker import Broker, build_broker
 from trimq.wiring.context import Context
 from trimq.wiring.parts.brokers.cluster import NameServers
 
+if TYPE_CHECKING:
+    from trimq.hand.hand import Hand
+
 log = logging.getLogger("trimq.server")
 
 # How long a stopping broker waits for NameServers that do not answer.
@@ -53,9 +57,16 @@ class RunningBroker:
 
 @asynccontextmanager
 async def open_broker(
-    plan: ServerPlan, name_servers: NameServers, process: ProcessState, clock: Clock
+    plan: ServerPlan,
+    name_servers: NameServers,
+    process: ProcessState,
+    clock: Clock,
+    hand: "Hand | None" = None,
 ) -> AsyncIterator[RunningBroker]:
-    """Ports are bound first, then come store, services and clients; stopping goes in reverse order."""
+    """Ports are bound first, then come store, services and clients; stopping goes in reverse order.
+
+    `hand`: of the test that has the clock.
+    """
     sockets = bind_broker(
         plan.listen, plan.replication.ha_listen_port, plan.more_hosts, process.passed
     )
@@ -88,7 +99,10 @@ async def open_broker(
             await trio.to_thread.run_sync(
                 refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
             )
-            broker = build_broker(Context(plan, identity, store, clock), name_servers)
+            context = Context(plan, identity, store, clock, None if hand is None else Clock())
+            broker = build_broker(context, name_servers)
+            if hand is not None:
+                hand.attach(context, broker)
             _say_what_was_read(store.recovery_points)
             try:
                 ready = Readiness(

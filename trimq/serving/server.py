@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -41,6 +42,9 @@ from trimq.settings.process import limits_of, resources_of
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 from trimq.wiring.parts.brokers.cluster import NameServers
 
+if TYPE_CHECKING:
+    from trimq.hand.hand import Hand
+
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
@@ -55,6 +59,8 @@ class RunningServer:
     siblings: Siblings | None = None
     # What /readyz says.
     ready: Probe | None = None
+    # Where a test asks for time and faults.
+    hand_addr: str | None = None
 
 
 @asynccontextmanager
@@ -88,15 +94,20 @@ async def serve(
 
 @asynccontextmanager
 async def open_server(
-    options: ServerOptions, clock: Clock | None = None, passed: PassedSockets | None = None
+    options: ServerOptions,
+    clock: Clock | None = None,
+    passed: PassedSockets | None = None,
+    hand: "Hand | None" = None,
 ) -> AsyncIterator[RunningServer]:
     """Start everything that the options ask for; leaving the block is the clean shutdown.
 
-    `passed`: sockets that are open already.
+    `passed`: sockets that are open already. `hand`: of a test; its clock is the broker's, and nobody else's.
     """
-    clock = clock or Clock()
     passed = passed or PassedSockets()
     plan = planned(options)
+    hand = hand or made_hand(plan)
+    real = clock or Clock()
+    clock = real if hand is None else hand.clock
     passed.check(plan.listens_on())
     prepare_store(plan.store.root)
     check_not_several(plan.store.root)
@@ -107,13 +118,16 @@ async def open_server(
         stack.enter_context(before_threads())
         namesrv: Namesrv | None = None
         if plan.embedded is not None:
-            namesrv = made_namesrv(plan.embedded, clock)
+            namesrv = made_namesrv(plan.embedded, real)
             namesrv_addr = str(
                 await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, process))
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
         name_servers = NameServers(name_server_list(namesrv_addr), tell_local)
-        broker = await stack.enter_async_context(open_broker(plan, name_servers, process, clock))
+        broker = await stack.enter_async_context(
+            open_broker(plan, name_servers, process, clock, hand)
+        )
+        hand_addr = await stack.enter_async_context(served_hand(hand, plan.hand))
         yield RunningServer(
             namesrv_addr,
             broker.address,
@@ -122,7 +136,29 @@ async def open_server(
             broker.port,
             broker.siblings,
             broker.ready,
+            hand_addr,
         )
+
+
+def made_hand(plan: ServerPlan) -> "Hand | None":
+    """None, and nothing of it is loaded, for a server that is not to be in a test's hand."""
+    if plan.hand is None:
+        return None
+    from trimq.hand.hand import Hand
+
+    return Hand()
+
+
+@asynccontextmanager
+async def served_hand(hand: "Hand | None", endpoint: Endpoint | None) -> AsyncIterator[str | None]:
+    """Yields the address where it is asked; None for one that is not served."""
+    if hand is None or endpoint is None:
+        yield None
+        return
+    from trimq.hand.server import hand_server
+
+    async with hand_server(hand, endpoint) as bound:
+        yield str(bound)
 
 
 def planned(options: ServerOptions) -> ServerPlan:
@@ -168,6 +204,8 @@ async def run_server(options: ServerOptions, ready: Ready) -> None:
             open_server(options, passed=given_sockets()) as running,
         ):
             line = broker_line(running.namesrv_addr, running.broker_addr, running.store)
+            if running.hand_addr is not None:
+                line += f" hand={running.hand_addr}"
             ready(line)
             manager.serves(line, running.ready)
             await stop.wait()

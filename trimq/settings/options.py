@@ -50,6 +50,9 @@ class ServerOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     # One of several brokers under a supervisor.
     supervised: bool = False
+    # Where a test may ask for time and faults, and whether others than this machine may reach that.
+    hand: str | None = None
+    hand_insecure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,8 @@ class ServerPlan:
     more_hosts: Sequence[str] = ()
     # Waited for, and what counts for clients then.
     advertise_file: Path | None = None
+    # Where the hand is served.
+    hand: Endpoint | None = None
 
     def listens_on(self) -> Iterator[tuple[str, Endpoint]]:
         """Each address, and what it is for (passed_sockets.py)."""
@@ -180,6 +185,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         supervised=options.supervised,
         sources=sources,
         advertise_file=options.advertise_file,
+        hand=hand_endpoint(options),
     )
 
 
@@ -335,6 +341,22 @@ def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
     if plan.broker.broker_ip1:
         return Endpoint(plan.broker.broker_ip1, port)
     return Endpoint(told_address(plan.listen), port)
+
+
+def hand_endpoint(options: ServerOptions) -> Endpoint | None:
+    """None: this server is in nobody's hand. AddressError beyond the loopback, unless that is said."""
+    if options.hand is None:
+        if options.hand_insecure:
+            raise settings.SettingsError("--hand-insecure says nothing without --hand")
+        return None
+    port = options.hand.removeprefix(":")
+    endpoint = _endpoint("--hand", f"127.0.0.1:{port}" if port.isdecimal() else options.hand)
+    if endpoint.host not in ("127.0.0.1", "localhost", "::1") and not options.hand_insecure:
+        raise AddressError(
+            f"--hand {endpoint} would let everybody who reaches it stop this server and delete what it has:"
+            " listen on 127.0.0.1, or add --hand-insecure"
+        )
+    return endpoint
 
 
 def metrics_endpoint(options: ServerOptions, configured: str = "") -> Endpoint | None:

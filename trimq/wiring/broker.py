@@ -93,7 +93,7 @@ def _messages_in_and_out(context: Context, common: Common) -> list[Part]:
     group, offset, consumers = readers.groups, readers.offsets, readers.clients.consumers
     sql, of_elastic, of_lite = features.filters, features.elastic, features.lite
     registration, routes = common.brokers.registration, common.brokers.routes
-    subscriptions = PullSubscriptions(context.config, group, consumers, sql, context.clock)
+    subscriptions = PullSubscriptions(context.config, group, consumers, sql, context.real_clock)
     pulled = consume.Kept(features.compaction, of_elastic)
     popped = pop.Kept(
         offset,

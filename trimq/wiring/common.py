@@ -111,7 +111,7 @@ def common_to_parts(context: Context, name_servers: NameServers, others: OtherBr
     table = of_topics.table
     readers = _readers(context)
     operation = _operation(context, table)
-    arrivals = Arrivals(context.config.max_held_pulls)
+    arrivals = Arrivals(context.config.max_held_pulls, context.clock)
     routes = assignment.cluster_routes(context, name_servers)
     # It hears of a topic before the features do.
     registered = cluster.registration(context, name_servers, table)

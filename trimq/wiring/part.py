@@ -54,6 +54,9 @@ class Part:
     heed_settings: Callable[[], None] | None = None
     # Writes the files, when nothing is served any more; blocks.
     close: Callable[[], None] | None = None
+    # Asked when the time is in the hand of a test. Of a time in ms since 1970: when something happens by the clock up
+    # to then, at first; None if nothing does. One that is over says that it is under way.
+    due: Callable[[int], int | None] | None = None
     samples: Callable[[], Iterable[Sample]] | None = None
     # Its requests that wait until something happens, by the kind that metrics show.
     waits: Mapping[str, Waits[Any]] = field(default_factory=dict)
@@ -131,6 +134,11 @@ class Parts:
     def heed_settings(self) -> None:
         for heed in _given(part.heed_settings for part in self):
             heed()
+
+    def due(self, until: int) -> dict[str, int]:
+        """What happens by the clock up to then, in ms since 1970: when, of each part where something does."""
+        asked = {part.name: part.due(until) for part in self if part.due is not None}
+        return {name: at for name, at in asked.items() if at is not None and at <= until}
 
     def samples(self) -> Iterator[Sample]:
         """One scrape of /metrics."""

@@ -26,12 +26,12 @@ class BlockTimeouts:
     ) -> None:
         self._batches = batches
         self._opened = opened
-        self._clock = clock
+        self.clock = clock
         # When to look at a queue, at most once for each.
         self._due: list[tuple[int, OrderedQueue]] = []
         self._looked_at = clock.millis()
         self._due_of: SpreadDict[OrderedQueue, int] = SpreadDict()
-        self._sooner = Wakeup()
+        self._sooner = Wakeup(clock)
 
     def watch(self, queue: OrderedQueue) -> None:
         """Its block has changed."""
@@ -49,18 +49,18 @@ class BlockTimeouts:
             left = inf
             if self._due:
                 # The clock may be set while this sleeps.
-                left = max(0, self._due[0][0] - self._clock.millis()) / 1000
+                left = max(0, self._due[0][0] - self.clock.millis()) / 1000
                 left = min(left, _CLOCK_CHECK_SECONDS)
             await self._sooner.wait(left)
             await self.release()
 
-    def now(self) -> int:
-        """Milliseconds since 1970."""
-        return self._clock.millis()
+    def next_due(self) -> int | None:
+        """When the first block opens by time, in milliseconds since 1970; None: none will."""
+        return self._due[0][0] if self._due else None
 
     async def release(self) -> None:
         """Look at the queues whose time has come: all that were popped together may open together."""
-        now, pace = self._clock.millis(), Pace()
+        now, pace = self.clock.millis(), Pace()
         if now < self._looked_at:
             self._look_again()
         self._looked_at = now
@@ -81,6 +81,6 @@ class BlockTimeouts:
         self._due.clear()
         self._due_of.clear()
         for queue in queues:
-            at = self._batches.free_at(queue) or self._clock.millis()
+            at = self._batches.free_at(queue) or self.clock.millis()
             self._due_of[queue] = at
             heappush(self._due, (at, queue))

@@ -6,6 +6,7 @@ one whose time is up first, if it wants the message. Nothing looks at those that
 
 from typing import Final, Protocol
 
+from trimq.base.clock import Clock
 from trimq.base.waits import Key, Waited, Waiter, Waits
 from trimq.broker.config import BrokerConfig
 from trimq.codec.names import LIGHT_QUEUE_ID, RETRY_PREFIX
@@ -30,13 +31,16 @@ class Asked(Protocol):
     poll_time: int
 
 
-def time_left(asked: Asked, now: int) -> int:
+def time_left(asked: Asked, clock: Clock) -> int:
     """Milliseconds until it is answered in any case; not positive: now.
 
     A client's clock may be ahead of this one, which may have been set back: nobody waits for longer than was asked for.
     """
-    asked.born_time = min(asked.born_time, now)
-    return asked.born_time + asked.poll_time - _AHEAD - now
+    now = clock.millis()
+    born = clock.of_peer(asked.born_time)
+    if born > now:
+        asked.born_time = born = now
+    return born + asked.poll_time - _AHEAD - now
 
 
 class _Wait(Waiter):
@@ -58,8 +62,10 @@ class _Wait(Waiter):
 class PopLongPolling(Waits[_Wait]):
     """`latest_first`: whose time is up last is woken first, as NOTIFICATION has it."""
 
-    def __init__(self, config: BrokerConfig, latest_first: bool = False) -> None:
-        super().__init__(latest_first=latest_first, longest_turn=_LONGEST_TURN)
+    def __init__(
+        self, config: BrokerConfig, clock: Clock | None = None, latest_first: bool = False
+    ) -> None:
+        super().__init__(latest_first=latest_first, longest_turn=_LONGEST_TURN, clock=clock)
         self._config = config
 
     def is_full(self, key: Key) -> bool:

@@ -169,7 +169,7 @@ class Reviving:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await trio.sleep(self.pause() / 1000)
+            await self._timers.clock.sleep(self.pause() / 1000)
             await self.round()
 
     def pause(self) -> int:
@@ -185,6 +185,13 @@ class Reviving:
         waits = [first + _GRACE + 1 - now for first in firsts]
         soonest = min((wait for wait in waits if wait > 0), default=self._config.revive_interval)
         return min(self._config.revive_interval, max(soonest, _LEAST_PAUSE))
+
+    def next_due(self, until: int) -> int | None:
+        """When the first checkpoint is settled, in ms since 1970; 0 while records are not read."""
+        if self.behind():
+            return 0
+        first = min((one.due for one in self._firsts()), default=None)
+        return None if first is None else first + _GRACE + 1
 
     def _due(self) -> int:
         """Checkpoints of before may be settled. What the wheel has not delivered may acknowledge later ones."""

@@ -114,7 +114,7 @@ def replication(context: Context, others: OtherBrokers, registration: Registrati
     same_log = LogComparison(context.identity, others, store)
     slave = None
     if context.plan.is_slave:
-        slave = Slave(config, store.follow(), address.find, context.clock, same_log.why_not)
+        slave = Slave(config, store.follow(), address.find, context.real_clock, same_log.why_not)
     return Replication(slaves, master, slave, store, address, same_log)
 
 

@@ -12,7 +12,7 @@ from trimq.wiring.parts.brokers.cluster import NameServers
 
 def cluster_routes(context: Context, name_servers: NameServers) -> ClusterRoutes:
     tls = name_server_context(context.plan.tls)
-    return ClusterRoutes(context.config, name_servers.addresses, context.clock, tls)
+    return ClusterRoutes(context.config, name_servers.addresses, context.real_clock, tls)
 
 
 def part(

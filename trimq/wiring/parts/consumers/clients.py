@@ -49,11 +49,10 @@ class Clients:
 
 
 def no_clients(context: Context) -> Clients:
-    """Those of a broker that nobody has asked yet."""
-    config, clock = context.config, context.clock
-    return Clients(
-        Consumers(config, clock), Producers(config, clock), QueueLocks(clock, config=config)
-    )
+    """Those of a broker that nobody has asked yet. They live by their own time; what they lock, by the broker's."""
+    config, real = context.config, context.real_clock
+    locks = QueueLocks(context.clock, config=config)
+    return Clients(Consumers(config, real), Producers(config, real), locks)
 
 
 def part(
@@ -65,7 +64,7 @@ def part(
     filters: SqlFilters,
     gating: Gating,
 ) -> Part:
-    config, clock = context.config, context.clock
+    config, clock = context.config, context.real_clock
     consumers, producers, locks = clients.consumers, clients.producers, clients.locks
     return Part(
         name="clients",

@@ -23,4 +23,5 @@ def part(delays: DelayService, maps: ElasticMaps, traffic: Traffic) -> Part:
         load=delays.load,
         stored=delays.arrived,
         close=delays.close,
+        due=delays.next_due,
     )

@@ -72,7 +72,7 @@ def elastic_topics(
         clients.locks,
         context.clock,
     )
-    gates = Gates(context.config.max_held_pulls)
+    gates = Gates(context.config.max_held_pulls, context.clock)
     groups.add_listener(gates.opened)
     commits.wake = arrivals.wake
     offsets.guard(topics.partitions, commits)
@@ -102,8 +102,8 @@ def part(context: Context, elastic: Elastic, around: Around) -> Part:
     store, maps, groups = context.store, elastic.maps, elastic.groups
     config, topics = context.config, around.topics
     readers = ElasticReaders(groups, around.clients.consumers, around.offsets, store)
-    scaling = Scaling(maps, readers, RetiredQueues(maps, readers, topics), context.clock)
-    loads = PartitionLoads(maps, context.clock)
+    scaling = Scaling(maps, readers, RetiredQueues(maps, readers, topics), context.real_clock)
+    loads = PartitionLoads(maps, context.real_clock)
     shared_topics = SharedTopics(maps, around.routes, context.identity)
     descriptions = Descriptions(
         groups,

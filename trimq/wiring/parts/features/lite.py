@@ -73,8 +73,8 @@ def lite_topics(
 ) -> Lite:
     config, store, clock = context.config, context.store, context.clock
     metadata = LiteMetadata(config, topics, groups)
-    subscriptions = LiteSubscriptions(config, metadata, clock)
-    waits, told = PopLongPolling(config), PopLongPolling(config)
+    subscriptions = LiteSubscriptions(config, metadata, context.real_clock)
+    waits, told = PopLongPolling(config, clock), PopLongPolling(config, clock)
     batches, clients = OrderedBlocks(clock), UnsubscribeNotices()
 
     def wake(client_id: str) -> None:
@@ -86,7 +86,10 @@ def lite_topics(
             return False
         return batches.free_at(OrderedQueue(queue, group, 0)) is not None
 
-    events = LiteEvents(config, metadata, subscriptions, offsets, store, wake, is_closed, clock)
+    # Which clients are idle is a matter of their time.
+    events = LiteEvents(
+        config, metadata, subscriptions, offsets, store, wake, is_closed, context.real_clock
+    )
 
     def moved(group: str, queue: str, queue_id: int, offset: int) -> None:
         if queue_id == 0 and offset < store.max_offset(queue, 0):

@@ -100,6 +100,13 @@ class _Pop:
             self.waits.wake_first(topic, group, queue_id)
             self.told.wake_first(topic, group, queue_id)
 
+    def next_due(self, until: int) -> int | None:
+        """When popped messages come back, or the first block of an orderly pop opens."""
+        found = [self.orderly.block_timeouts.next_due()]
+        if self.reviving is not None:
+            found.append(self.reviving.next_due(until))
+        return min((at for at in found if at is not None), default=None)
+
     def samples(self) -> Iterator[Sample]:
         counted = _in_flight(self.in_flight, self.topics, self.groups)
         return _samples(self.waits, self.reviving, self.notes, counted, self.revive_retry)
@@ -162,6 +169,7 @@ def part(
         written=pop.written,
         stored=pop.stored,
         close=kept.blocks.persist,
+        due=pop.next_due,
         samples=pop.samples,
         waits={"pop": pop.waits, "notification": pop.told},
     )
@@ -183,7 +191,8 @@ def _put_together(
     in_flight = kept.in_flight
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
     popped = PopOffsets(config, offsets, store, blocks, in_flight, elastic)
-    waits, told = PopLongPolling(config), PopLongPolling(config, latest_first=True)
+    waits = PopLongPolling(config, clock)
+    told = PopLongPolling(config, clock, latest_first=True)
     orderly = Orderly(blocks, offsets, (waits, told), elastic, clock)
     revive_retry = ReviveRetry(
         config, sends.staging, sends.rules, topics, offsets, notes, in_flight

@@ -50,6 +50,7 @@ def part(
         load=timers.load,
         recover=timers.recover,
         close=timers.close,
+        due=None if context.plan.is_slave else timers.next_due,
         samples=partial(_samples, timers),
     )
 

@@ -84,6 +84,7 @@ def part(
         recover=positions.recover,
         decides=(TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC),
         close=metrics.close,
+        due=None if context.plan.is_slave else checking.next_due,
         samples=partial(_samples, pending),
     )
 

@@ -56,7 +56,7 @@ def part(
     kinds = TopicKinds(static, kept.compaction, elastic)
     pulling = Pulling(config, checks, offsets, context.store, arrivals, traffic, kinds)
     broadcasts = pulling.broadcasts = BroadcastOffsets(
-        config, subscriptions.consumers, offsets, context.clock
+        config, subscriptions.consumers, offsets, context.real_clock
     )
 
     async def commit_broadcasts() -> None:

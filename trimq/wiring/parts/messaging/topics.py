@@ -53,7 +53,9 @@ class Holders:
 
 
 def topic_tables(context: Context, others: OtherBrokers) -> TopicTables:
-    table = Topics(context.config, context.directory, context.clock, context.plan.store.enable_lmq)
+    table = Topics(
+        context.config, context.directory, context.real_clock, context.plan.store.enable_lmq
+    )
     return TopicTables(table, StaticQueues(table.mappings, others))
 
 

@@ -30,7 +30,9 @@ class Figures:
 def figures_of(context: Context, topics: Topics) -> Figures:
     folds_light = context.plan.store.enable_lmq and not context.config.enable_lmq_stats
     traffic = Traffic(topics.is_system_topic, folds_light)
-    return Figures(traffic, BrokerStats(context.config.broker_cluster_name, traffic, context.clock))
+    return Figures(
+        traffic, BrokerStats(context.config.broker_cluster_name, traffic, context.real_clock)
+    )
 
 
 def part(context: Context, figures: Figures, delays: DelayService, timers: Timers | None) -> Part:

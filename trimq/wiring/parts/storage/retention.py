@@ -33,10 +33,13 @@ def part(
         ],
         services={
             "delete old files": partial(
-                housekeeping.delete_old_files, store, context.plan.store, last_look
+                housekeeping.delete_old_files, store, context.plan.store, last_look, context.clock
             ),
-            "clean parts": partial(housekeeping.clean_parts, store.cleaning, parts_of_queues),
+            "clean parts": partial(
+                housekeeping.clean_parts, store.cleaning, parts_of_queues, context.clock
+            ),
         },
+        due=store.cleaning.next_due,
         samples=partial(_samples, store),
     )
 
