@@ -66,7 +66,7 @@ async def flush_by_interval(store: MessageStore, gate: Gate, config: StoreConfig
             least_pages = 0
         await trio.sleep(config.flush_interval_commit_log / 1000)
         if is_flush_due(store.flushed_offset, store.max_physical_offset, least_pages):
-            await _flush(store, gate)
+            await flush(store, gate)
 
 
 def is_flush_due(flushed: int, written: int, least_pages: int) -> bool:
@@ -95,7 +95,7 @@ class FlushOnDemand:
             nursery.start_soon(self._demand)
             while True:
                 await self._gate.demanded()
-                await _flush(self._store, self._gate)
+                await flush(self._store, self._gate)
 
     async def _demand(self) -> None:
         while True:
@@ -104,7 +104,8 @@ class FlushOnDemand:
             self._gate.want(self._store.max_physical_offset)
 
 
-async def _flush(store: MessageStore, gate: Gate) -> None:
+async def flush(store: MessageStore, gate: Gate) -> None:
+    """What was written is on the disk, and whoever waits for that goes on."""
     term = gate.term
     try:
         flushed = await trio.to_thread.run_sync(store.flush)

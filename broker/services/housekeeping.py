@@ -37,6 +37,7 @@ async def delete_old_files(
     """Until cancelled. Between two files the disk has its own time."""
     await clock.sleep(FIRST_AFTER_SECONDS)
     while True:
+        store.cleaning.is_at_work = True
         for act in (
             partial(
                 clean_log,
@@ -50,6 +51,7 @@ async def delete_old_files(
                 await act()
             except StoreError as error:
                 log.error("deleting old files failed, trying again: reason=%s", error)
+        store.cleaning.is_at_work = False
         await clock.sleep(config.clean_resource_interval / 1000)
 
 
@@ -65,13 +67,11 @@ async def clean_log(cleaning: LogCleaning, pause: float, last_look: LastLook) ->
     """One round: look at the disk and the clock, and delete one file after another."""
     use = await trio.to_thread.run_sync(cleaning.measure)
     one = cleaning.begin_round(use)
-    try:
-        while (segment := cleaning.next_file(one)) is not None:
-            if not await _delete(cleaning, segment, one, last_look):
-                break
-            await trio.sleep(pause)
-    finally:
-        cleaning.end_round(one)
+    while (segment := cleaning.next_file(one)) is not None:
+        if not await _delete(cleaning, segment, one, last_look):
+            break
+        await trio.sleep(pause)
+    cleaning.end_round(one)
 
 
 async def _delete(

@@ -80,9 +80,10 @@ class LogCleaning:
         self._manual_rounds = 0
         self._retried_at = 0
         self._warned = False
-        # When the last round began, whether one is under way, and whether the last one deleted as much as it may.
+        # While old files are being deleted, of queues as well.
+        self.is_at_work = False
+        # When the last round began, and whether it deleted as much as it may.
         self._looked_at = 0
-        self._is_at_work = False
         self._left_some = False
         # Files that are no longer in the log but still on the disk, in the order of their deletion.
         self._removed: list[Segment] = []
@@ -130,7 +131,7 @@ class LogCleaning:
 
     def begin_round(self, use: DiskUse) -> Round | None:
         """What to delete at this moment; also whether the store may accept messages (isSpaceToDelete)."""
-        self._looked_at, self._is_at_work = self._now_millis(), True
+        self._looked_at = self._now_millis()
         self.use = use
         self._log.files.paths.full = use.full
         fullest = self._fullest(use)
@@ -179,7 +180,7 @@ class LogCleaning:
 
     def next_due(self, until: int) -> int | None:
         """When files may be deleted by the clock, in ms since 1970; 0: now. None while there are no old ones."""
-        if self._is_at_work:
+        if self.is_at_work:
             return 0
         if self._log.oldest_removable() is None:
             return None
@@ -282,7 +283,7 @@ class LogCleaning:
 
     def end_round(self, one: Round | None) -> None:
         """Logs, once, that the disk is filling up and nothing can be deleted."""
-        self._is_at_work, self._left_some = False, one is not None and one.left <= 0
+        self._left_some = one is not None and one.left <= 0
         if self._fullest(self.use) <= self._limit:
             self._warned = False
         elif one is not None and one.deleted == 0 and not self._warned:

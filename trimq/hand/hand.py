@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from trimq.broker.services.background import flush
 from trimq.hand.clock import HandClock
 from trimq.hand.operation import HandError, Operation
 from trimq.hand.time import Time
@@ -22,7 +23,7 @@ class Hand:
 
     def __init__(self, clock: HandClock | None = None) -> None:
         self.clock = clock or HandClock()
-        self.time = Time(self.clock, self._due)
+        self.time = Time(self.clock, self._due, self._flush)
         self.operations: dict[str, Operation[Any]] = {}
         self.add(self.time.operations)
         self._broker: Broker | None = None
@@ -40,6 +41,9 @@ class Hand:
 
     def _due(self, until: int) -> dict[str, int]:
         return self.broker.parts.due(until)
+
+    async def _flush(self) -> None:
+        await flush(self.context.store, self.broker.common.messaging.gate)
 
     @property
     def broker(self) -> Broker:

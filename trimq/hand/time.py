@@ -7,7 +7,7 @@ waits for that itself, or moves on until it sees it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -22,7 +22,8 @@ from trimq.hand.operation import HandError, Nothing, Operation, Words
 # Real time that what is due may take, before it is said that it does not get done.
 _PATIENCE_SECONDS: Final = 30.0
 _PAUSE_SECONDS: Final = 0.000_5
-# Services that only look now and then are not passed over for longer than that.
+# Services that only look now and then get so many looks on a long way, and on a short one, one in an hour.
+_LOOKS: Final = 200
 _STRIDE_MILLIS: Final = 3_600_000
 _MOST_STOPS: Final = 200_000
 
@@ -62,11 +63,12 @@ class Next(msgspec.Struct):
 
 
 class Time:
-    """`due` is asked when the broker is there."""
+    """`due` is asked when the broker is there. `flush`: what would long be on the disk, is."""
 
-    def __init__(self, clock: HandClock, due: Due) -> None:
+    def __init__(self, clock: HandClock, due: Due, flush: Callable[[], Awaitable[object]]) -> None:
         self.clock = clock
         self._due = due
+        self._flush = flush
         self._moving = trio.Lock()
 
     def shown(self, stops: int = 0) -> Shown:
@@ -128,6 +130,7 @@ class Time:
     async def _move(self, target: int) -> Shown:
         stops = 0
         async with self._moving:
+            await self._flush()
             for at in self._stops(target):
                 self.clock.move_to(at)
                 await self.settle()
@@ -139,9 +142,10 @@ class Time:
     def _stops(self, target: int) -> Iterator[int]:
         """In order, the target last. What is due is asked anew at each."""
         at = self.clock.millis()
+        stride = max(_STRIDE_MILLIS, (target - at) // _LOOKS)
         while at < target:
             due = [one for one in self._due(target).values() if one > at]
-            at = min([*due, at + _STRIDE_MILLIS, target])
+            at = min([*due, at + stride, target])
             yield at
         if at > target:
             yield target

@@ -110,6 +110,8 @@ class Reviving:
         self._queues: dict[int, _ReviveQueue] = {}
         # The last round tried what is due before this time.
         self._looked_until = 0
+        # When the next round begins; 0 while there is one, and before the first.
+        self._next_round = 0
         self._throttle = LogThrottle()
         self.settled = 0
         # The position of each queue that the offsets' file has, and that it will have.
@@ -169,7 +171,10 @@ class Reviving:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await self._timers.clock.sleep(self.pause() / 1000)
+            pause = self.pause()
+            self._next_round = self._timers.clock.millis() + pause
+            await self._timers.clock.sleep(pause / 1000)
+            self._next_round = 0
             await self.round()
 
     def pause(self) -> int:
@@ -187,11 +192,11 @@ class Reviving:
         return min(self._config.revive_interval, max(soonest, _LEAST_PAUSE))
 
     def next_due(self, until: int) -> int | None:
-        """When the first checkpoint is settled, in ms since 1970; 0 while records are not read."""
-        if self.behind():
-            return 0
+        """When records are read, or the first checkpoint is settled, in ms since 1970; 0 during a round."""
+        if self._next_round == 0 or self.behind():
+            return self._next_round
         first = min((one.due for one in self._firsts()), default=None)
-        return None if first is None else first + _GRACE + 1
+        return None if first is None else max(first + _GRACE + 1, self._next_round)
 
     def _due(self) -> int:
         """Checkpoints of before may be settled. What the wheel has not delivered may acknowledge later ones."""

@@ -1,0 +1,189 @@
+"""What follows the time that a test moves: everything that a broker does by the clock, and nothing that clients live by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.patience import until_in_trio
+from tests.requests import heartbeat
+from tests.trimq.hand.moving import moving, real_millis, waiting
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody, MessageQueue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.hand.operation import HandError, Nothing
+from trimq.hand.time import Speed, To
+
+TRANSACTION_PREPARED = 4
+HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
+
+
+async def test_delays_and_timers_come_in_the_order_of_real_time(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        begun = await it.now()
+        await it.send("Later", "2 h", DELAY="18")
+        await it.send("Later", "1 m", DELAY="5")
+        await it.send("Later", "90 s", TIMER_DELAY_SEC="90", UNIQ_KEY="a")
+        await it.send("Later", "10 s", DELAY="3")
+        await it.send("Later", "100 m", TIMER_DELAY_MS="6000000", UNIQ_KEY="b")
+        assert it.stored("Later") == []
+        shown = await it.advance("2h1s")
+        found = it.stored("Later")
+        assert [one.body.decode() for one in found] == ["10 s", "1 m", "90 s", "100 m", "2 h"]
+        took = [round((one.store_timestamp - begun) / 1000) for one in found]
+        for seconds, due in zip(took, [10, 60, 90, 6000, 7200], strict=True):
+            assert due <= seconds <= due + 2
+        assert shown.millis >= begun + 7_201_000
+        assert shown.ahead_seconds == pytest.approx(7201, abs=1)
+
+
+async def test_what_is_not_due_yet_stays(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        await it.send("Later", "10 s", DELAY="3")
+        await it.advance("9s")
+        assert it.stored("Later") == []
+        found = await it.hand.time.next_due(Nothing())
+        assert found is not None
+        assert found.what == "delays"
+        assert 0 < found.in_seconds < 1
+        await it.hand.time.step(Nothing())
+        assert len(it.stored("Later")) == 1
+        assert await it.hand.time.next_due(Nothing()) is None
+        with pytest.raises(HandError, match="nothing is due"):
+            await it.hand.time.step(Nothing())
+
+
+async def test_halves_are_asked_about(tmp_path: Path) -> None:
+    async with moving(tmp_path, transactionCheckInterval="10000") as it:
+        await it.advance("1d")
+        await it.send("T", "half", TRANSACTION_PREPARED, TRAN_MSG="true", PGROUP="P", UNIQ_KEY="a")
+        halves = it.hand.context.store.max_offset
+        assert halves(HALF, 0) == 1
+        # It is as old as it is for its producer: no check before its time.
+        await it.advance("5s")
+        assert halves(HALF, 0) == 1
+        for checks in (1, 2, 3):
+            await it.advance("10s")
+            assert halves(HALF, 0) == 1 + checks
+
+
+async def test_popped_messages_come_back(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        body = encode_body(SubscriptionGroupConfig(group_name="G"))
+        await it.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, body)
+        await it.advance("1d")
+        await it.send("Pops", "one")
+        assert (await it.pop("Pops", "G")).code == ResponseCode.SUCCESS
+        await it.advance("55s")
+        assert (await it.pop("Pops", "G")).code == ResponseCode.POLLING_TIMEOUT
+        await it.advance("10s")
+        again = await it.pop("Pops", "G")
+        assert again.code == ResponseCode.SUCCESS
+
+
+async def test_long_polls_end(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        await it.advance("1d")
+        await it.send("T", "one")
+        codes: list[int] = []
+
+        async def asks(kind: str) -> None:
+            if kind == "pull":
+                codes.append((await it.pull("T", 1, 20_000)).code)
+            else:
+                codes.append((await it.pop("Empty", "G", wait_millis=20_000)).code)
+
+        body = encode_body(SubscriptionGroupConfig(group_name="G"))
+        await it.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, body)
+        await it.send("Empty", "taken")
+        await it.pop("Empty", "G")
+        for kind, code in (
+            ("pull", ResponseCode.PULL_NOT_FOUND),
+            ("pop", ResponseCode.POLLING_TIMEOUT),
+        ):
+            codes.clear()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(asks, kind)
+                await waiting(it, kind)
+                await it.advance("15s")
+                assert codes == []
+                await it.advance("6s")
+            assert codes == [code]
+
+
+async def test_locks_expire_and_clients_stay(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        await it.send("T", "one")
+        await it.ask(RequestCode.HEART_BEAT, None, heartbeat(["G"]))
+        queue = MessageQueue(broker_name=it.hand.context.identity.name, queue_id=0, topic="T")
+
+        async def locks(client: str) -> int:
+            body = LockBatchRequestBody(consumer_group="G", client_id=client, mq_set=[queue])
+            answer = await it.ask(RequestCode.LOCK_BATCH_MQ, None, encode_body(body))
+            return len(decode_body(LockBatchResponseBody, answer.body).lock_ok_mq_set)
+
+        assert await locks("one") == 1
+        await it.advance("55s")
+        assert await locks("two") == 0
+        await it.advance("2h")
+        assert await locks("two") == 1
+        assert it.hand.broker.common.readers.clients.consumers.groups()
+
+
+async def test_retention(tmp_path: Path) -> None:
+    """A file goes at four o'clock, when it is three days old."""
+    settings = {"mappedFileSizeCommitLog": "65536", "fileReservedTime": "72"}
+    async with moving(tmp_path, **settings) as it:
+        for number in range(200):
+            await it.send("Old", f"{number:01000d}")
+        store = it.hand.context.store
+        assert store.min_physical_offset == 0
+        await it.advance("2d")
+        assert store.min_physical_offset == 0
+        await it.advance("2d12h")
+        assert store.min_physical_offset > 0
+        assert 0 < store.min_offset("Old", 0) < 200
+
+
+async def test_stopped_and_fast(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        time = it.hand.time
+        stopped = await time.freeze(Nothing())
+        await it.send("T", "10 s", DELAY="3")
+        await trio.sleep(0.01)
+        assert await it.now() == stopped.millis
+        await it.advance("10s")
+        (one,) = it.stored("T")
+        assert one.store_timestamp == stopped.millis + 10_000
+        await it.send("T", "1 m", DELAY="5")
+        await time.speed(Speed(times=10_000))
+        with trio.fail_after(5):
+            await until_in_trio(lambda: len(it.stored("T")) == 2)
+        await time.resume(Nothing())
+        assert await it.now() >= stopped.millis + 70_000
+
+
+async def test_to_a_time(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        shown = await it.hand.time.to(To(time="2100-01-01T00:00+01:00"))
+        assert shown.now.startswith("2099-12-31T23:00:00")
+        with pytest.raises(HandError, match="is over"):
+            await it.hand.time.to(To(time="2099-01-01T00:00Z"))
+        with pytest.raises(HandError, match="time zone"):
+            await it.hand.time.to(To(time="2101-01-01T00:00"))
+        with pytest.raises(HandError, match="not a time"):
+            await it.hand.time.to(To(time="tomorrow"))
+
+
+async def test_only_the_brokers_time_is_moved(tmp_path: Path) -> None:
+    """A NameServer forgets a broker that is silent for two minutes."""
+    async with moving(tmp_path) as it:
+        before = real_millis()
+        await it.advance("365d")
+        assert real_millis() - before < 60_000
+        await it.ask(RequestCode.HEART_BEAT, None, heartbeat(["G"]))
+        await it.advance("1h")
+        assert "G" in it.hand.broker.common.readers.clients.consumers.groups()
