@@ -45,14 +45,14 @@ class _Limit:
 
 
 class HandClock(Clock):
-    """`ahead`: milliseconds by which it is ahead of the machine's at first."""
+    """The machine's at first."""
 
-    def __init__(self, ahead: int = 0) -> None:
+    def __init__(self) -> None:
         # The machine's clock may be set while a test runs: this one follows the steady one.
         self._began = time.time_ns() / 1e6 - time.monotonic_ns() / 1e6
         super().__init__()
         now = self.real_millis()
-        self._pieces = [_Piece(now, now + ahead, 1.0)]
+        self._pieces = [_Piece(now, now, 1.0)]
         self._limits: set[_Limit] = set()
 
     def real_millis(self) -> float:
@@ -116,6 +116,10 @@ class HandClock(Clock):
         one.scope.deadline = one.scope.deadline if is_nearer else deadline
 
     # --- in the hand
+
+    def start_at(self, millis: float, speed: float) -> None:
+        """Before anybody has asked it."""
+        self._pieces = [_Piece(self.real_millis(), millis, speed)]
 
     def move_to(self, millis: float) -> None:
         """Everything that is due up to then may go on. Never back: a time that is over changes nothing."""

@@ -1,7 +1,8 @@
 """Run servers: ``trimq.serve`` for programs, ``run_server`` and ``run_namesrv`` for the command line."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +45,7 @@ from trimq.wiring.parts.brokers.cluster import NameServers
 
 if TYPE_CHECKING:
     from trimq.hand.hand import Hand
+    from trimq.hand.process import Process
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ class RunningServer:
     siblings: Siblings | None = None
     # What /readyz says.
     ready: Probe | None = None
-    # Where a test asks for time and faults.
-    hand_addr: str | None = None
+    # Of a server that is in the hand of a test.
+    process: "Process | None" = None
 
 
 @asynccontextmanager
@@ -127,7 +129,11 @@ async def open_server(
         broker = await stack.enter_async_context(
             open_broker(plan, name_servers, process, clock, hand)
         )
-        hand_addr = await stack.enter_async_context(served_hand(hand, plan.hand))
+        held = None
+        if hand is not None and plan.hand is not None:
+            held = await stack.enter_async_context(
+                served_hand(hand, plan, namesrv_addr, broker.port)
+            )
         yield RunningServer(
             namesrv_addr,
             broker.address,
@@ -136,7 +142,7 @@ async def open_server(
             broker.port,
             broker.siblings,
             broker.ready,
-            hand_addr,
+            held,
         )
 
 
@@ -144,21 +150,30 @@ def made_hand(plan: ServerPlan) -> "Hand | None":
     """None, and nothing of it is loaded, for a server that is not to be in a test's hand."""
     if plan.hand is None:
         return None
-    from trimq.hand.hand import Hand
+    from trimq.hand.process import hand_of_process
 
-    return Hand()
+    return hand_of_process()
 
 
 @asynccontextmanager
-async def served_hand(hand: "Hand | None", endpoint: Endpoint | None) -> AsyncIterator[str | None]:
-    """Yields the address where it is asked; None for one that is not served."""
-    if hand is None or endpoint is None:
-        yield None
-        return
+async def served_hand(
+    hand: "Hand", plan: ServerPlan, namesrv_addr: str, port: int
+) -> AsyncIterator["Process"]:
+    """Until the block ends. `port`: of the broker."""
+    from trimq.hand.process import Process
     from trimq.hand.server import hand_server
 
-    async with hand_server(hand, endpoint) as bound:
-        yield str(bound)
+    assert plan.hand is not None
+    async with hand_server(hand, plan.hand) as bound:
+        process = Process(
+            hand,
+            str(bound),
+            Endpoint(plan.listen.host, port),
+            namesrv_addr if plan.embedded is not None else None,
+            sys.argv[1:],
+        )
+        hand.add(process.operations)
+        yield process
 
 
 def planned(options: ServerOptions) -> ServerPlan:
@@ -198,18 +213,22 @@ async def open_namesrv(
 
 async def run_server(options: ServerOptions, ready: Ready) -> None:
     """``trimq server``: until SIGINT or SIGTERM."""
+    ended: Callable[[], None] | None = None
     with stop_signals() as stop:
         async with (
             told_manager() as manager,
             open_server(options, passed=given_sockets()) as running,
         ):
             line = broker_line(running.namesrv_addr, running.broker_addr, running.store)
-            if running.hand_addr is not None:
-                line += f" hand={running.hand_addr}"
+            if running.process is not None:
+                line += f" hand={running.process.address}"
+                ended = running.process.ended
             ready(line)
             manager.serves(line, running.ready)
             await stop.wait()
             manager.stops()
+    if ended is not None:
+        ended()
 
 
 async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:

@@ -1,0 +1,152 @@
+"""The server's process in the hand of a test: killed, away, and started over the same store and ports.
+
+A kill is what `kill -9` is to files and connections: the process is replaced by another program at once, nothing is
+written or answered any more, and what was in its memory is gone. That program is this module: it keeps the hand's
+address, and becomes the server again when it is told to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import trio
+
+from trimq.hand.clock import HandClock
+from trimq.hand.durations import seconds
+from trimq.hand.hand import Hand
+from trimq.hand.operation import Nothing, Operation, Words
+from trimq.hand.server import hand_server
+from trimq.settings.endpoints import Endpoint
+
+# What a server that starts again is told of its clock.
+CLOCK: Final = "TRIMQ_HAND_CLOCK"
+_FOREVER: Final = -1.0
+
+
+class Kill(Words):
+    """`away`: how long until it starts again by itself; null: when `server/restart` says so."""
+
+    away: str | float | None = None
+
+
+class Process:
+    """Operations that end this process; whoever asked is answered before."""
+
+    def __init__(
+        self,
+        hand: Hand,
+        address: str,
+        listen: Endpoint,
+        namesrv: str | None,
+        words: Sequence[str],
+    ) -> None:
+        """Where the hand, the broker and its own NameServer are; `words`: of the command that has started it."""
+        self.address = address
+        self._hand = hand
+        # Of an option that is there twice, the last counts.
+        self._words = [*words, "--listen", str(listen), "--hand", address]
+        if namesrv is not None:
+            self._words += ["--namesrv-listen", namesrv]
+        self._restarts = False
+
+    async def kill(self, words: Kill) -> None:
+        away = _FOREVER if words.away is None else seconds(words.away)
+        trio.lowlevel.spawn_system_task(self._killed, away)
+
+    async def restart(self, _: Nothing) -> None:
+        self._restarts = True
+        trio.lowlevel.spawn_system_task(self._stopped)
+
+    async def _killed(self, away: float) -> None:
+        await _answered()
+        words = [self.address, str(away), *self._words]
+        _become([sys.executable, "-m", "trimq.hand.process", *words], self._hand.clock)
+
+    async def _stopped(self) -> None:
+        await _answered()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def ended(self) -> None:
+        """After a clean stop. Does not return if it is to start again."""
+        if self._restarts:
+            _become([sys.executable, "-m", "trimq", *self._words], self._hand.clock)
+
+    @property
+    def operations(self) -> list[Operation[Any]]:
+        return [
+            Operation(
+                "server/kill",
+                Kill,
+                self.kill,
+                "End it as kill -9 does; it starts again after `away`, or by /server/restart.",
+            ),
+            Operation(
+                "server/restart",
+                Nothing,
+                self.restart,
+                "Stop it cleanly, or leave it as it was killed, and start it over its store and ports.",
+            ),
+        ]
+
+
+async def _answered() -> None:
+    # The answer is in the kernel by then.
+    await trio.sleep(0.02)
+
+
+def _become(words: list[str], clock: HandClock) -> None:
+    os.environ[CLOCK] = json.dumps(
+        {"millis": clock.millis(), "speed": clock.speed, "left_at": time.time()}
+    )
+    sys.stdout.flush()
+    # What is ignored stays so in the program that comes next.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(words[0], words)
+
+
+def hand_of_process() -> Hand:
+    """Its clock stands as it did when the process before this one ended, and has gone on since."""
+    said = os.environ.pop(CLOCK, None)
+    clock = HandClock()
+    if said is not None:
+        left = json.loads(said)
+        gone = (time.time() - left["left_at"]) * 1000 * left["speed"]
+        clock.start_at(left["millis"] + gone, left["speed"])
+    return Hand(clock)
+
+
+class _Down:
+    """The hand of a server that was killed."""
+
+    def __init__(self) -> None:
+        self.starts = trio.Event()
+
+    async def restart(self, _: Nothing) -> None:
+        trio.lowlevel.spawn_system_task(self._soon)
+
+    async def _soon(self) -> None:
+        await _answered()
+        self.starts.set()
+
+
+async def down(address: str, away: float, words: list[str]) -> None:
+    """Until it is to start again; then this process is the server."""
+    state = _Down()
+    hand = Hand()
+    hand.operations.clear()
+    hand.add([Operation("server/restart", Nothing, state.restart, "Start it again.")])
+    async with hand_server(hand, Endpoint.parse(address)):
+        with trio.move_on_after(away if away >= 0 else float("inf")):
+            await state.starts.wait()
+    os.execv(sys.executable, [sys.executable, "-m", "trimq", *words])
+
+
+if __name__ == "__main__":
+    trio.run(down, sys.argv[1], float(sys.argv[2]), sys.argv[3:])
