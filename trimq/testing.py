@@ -16,6 +16,11 @@ from typing import TYPE_CHECKING
 import trio
 
 from trimq.broker.config import BrokerConfig
+from trimq.hand.child import Child
+from trimq.hand.client import HandClient
+from trimq.hand.client_process import ServerProcess
+from trimq.hand.client_time import ServerTime
+from trimq.hand.operation import HandError
 from trimq.namesrv.config import NamesrvConfig
 from trimq.replication.config import ReplicationConfig
 from trimq.serving.server import open_server
@@ -42,6 +47,28 @@ class TestServer:
     namesrv_addr: str
     broker_addr: str
     store: Path
+    # Of one that is in the test's hand.
+    hand_addr: str | None = None
+
+    @property
+    def hand(self) -> HandClient:
+        """Every operation of docs/hand.md by its name. HandError for a server that is in nobody's hand."""
+        if self.hand_addr is None:
+            raise HandError(
+                "this server is in nobody's hand: start it with running_server(hand=True), or let the fixture"
+                " rocketmq_in_hand of your conftest.py return True"
+            )
+        return HandClient(self.hand_addr)
+
+    @property
+    def time(self) -> ServerTime:
+        """The server's clock: `time.advance("2h")`. HandError without a hand."""
+        return ServerTime(self.hand)
+
+    @property
+    def process(self) -> ServerProcess:
+        """`process.kill()` and `process.restart()`. HandError without a hand."""
+        return ServerProcess(self.hand)
 
     def send(
         self, topic: str, body: bytes | str, *, tags: str | None = None, keys: str | None = None
@@ -77,16 +104,26 @@ class TestServer:
 
 @contextmanager
 def running_server(
-    store: Path | str | None = None, settings: Mapping[str, object] | None = None
+    store: Path | str | None = None,
+    settings: Mapping[str, object] | None = None,
+    hand: bool = False,
 ) -> Iterator[TestServer]:
     """A NameServer and a broker until the block ends.
 
     ``store`` is the data directory (default: a temporary folder that is removed afterwards),
     ``settings`` are ``broker.conf`` keys with texts, numbers or booleans; SettingsError for an
-    unknown one. An error in the server is raised where the block ends.
+    unknown one. An error in the server is raised where the block ends. With ``hand`` it is a process of its own,
+    and a test has its time, its faults and its life in hand (docs/hand.md).
     """
     if store is None:
-        with TemporaryDirectory(prefix="trimq-") as folder, running_server(folder, settings) as it:
+        with (
+            TemporaryDirectory(prefix="trimq-") as folder,
+            running_server(folder, settings, hand) as it,
+        ):
+            yield it
+        return
+    if hand:
+        with _child(Path(store), _texts(settings or {})) as it:
             yield it
         return
     thread = _ServerThread(Path(store), _texts(settings or {}))
@@ -95,6 +132,16 @@ def running_server(
         yield server
     finally:
         thread.stop()
+
+
+@contextmanager
+def _child(store: Path, settings: Mapping[str, str]) -> Iterator[TestServer]:
+    child = Child(store, settings)
+    namesrv_addr, broker_addr, hand_addr = child.start()
+    try:
+        yield TestServer(namesrv_addr, broker_addr, store, hand_addr)
+    finally:
+        child.stop()
 
 
 def _texts(settings: Mapping[str, object]) -> dict[str, str]:

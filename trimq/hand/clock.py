@@ -85,7 +85,8 @@ class HandClock(Clock):
 
     def of_peer(self, millis: int) -> int:
         """What this clock said at that moment of the machine's, by which a peer on it goes."""
-        at = bisect_right(self._pieces, millis, key=attrgetter("real"))
+        # The last moment of that millisecond.
+        at = bisect_right(self._pieces, millis + 0.999, key=attrgetter("real"))
         return int(self._pieces[max(at - 1, 0)].at(millis))
 
     # --- waiting

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
 import trio
 
 from trimq.hand.clock import HandClock
@@ -27,12 +29,20 @@ from trimq.settings.endpoints import Endpoint
 # What a server that starts again is told of its clock.
 CLOCK: Final = "TRIMQ_HAND_CLOCK"
 _FOREVER: Final = -1.0
+_STATE: Final = "Whether it serves, and which run of it this is."
 
 
 class Kill(Words):
     """`away`: how long until it starts again by itself; null: when `server/restart` says so."""
 
     away: str | float | None = None
+
+
+class State(msgspec.Struct):
+    """`run`: another one after each kill and start."""
+
+    serves: bool
+    run: str
 
 
 class Process:
@@ -54,6 +64,10 @@ class Process:
         if namesrv is not None:
             self._words += ["--namesrv-listen", namesrv]
         self._restarts = False
+        self._run = secrets.token_hex(8)
+
+    async def state(self, _: Nothing) -> State:
+        return State(True, self._run)
 
     async def kill(self, words: Kill) -> None:
         away = _FOREVER if words.away is None else seconds(words.away)
@@ -80,6 +94,7 @@ class Process:
     @property
     def operations(self) -> list[Operation[Any]]:
         return [
+            Operation("server/state", Nothing, self.state, _STATE),
             Operation(
                 "server/kill",
                 Kill,
@@ -127,6 +142,10 @@ class _Down:
 
     def __init__(self) -> None:
         self.starts = trio.Event()
+        self._run = secrets.token_hex(8)
+
+    async def state(self, _: Nothing) -> State:
+        return State(False, self._run)
 
     async def restart(self, _: Nothing) -> None:
         trio.lowlevel.spawn_system_task(self._soon)
@@ -136,17 +155,22 @@ class _Down:
         self.starts.set()
 
 
-async def down(address: str, away: float, words: list[str]) -> None:
+async def stay_down(address: str, away: float, words: list[str]) -> None:
     """Until it is to start again; then this process is the server."""
-    state = _Down()
+    down = _Down()
     hand = Hand()
     hand.operations.clear()
-    hand.add([Operation("server/restart", Nothing, state.restart, "Start it again.")])
+    hand.add(
+        [
+            Operation("server/restart", Nothing, down.restart, "Start it again."),
+            Operation("server/state", Nothing, down.state, _STATE),
+        ]
+    )
     async with hand_server(hand, Endpoint.parse(address)):
         with trio.move_on_after(away if away >= 0 else float("inf")):
-            await state.starts.wait()
+            await down.starts.wait()
     os.execv(sys.executable, [sys.executable, "-m", "trimq", *words])
 
 
 if __name__ == "__main__":
-    trio.run(down, sys.argv[1], float(sys.argv[2]), sys.argv[3:])
+    trio.run(stay_down, sys.argv[1], float(sys.argv[2]), sys.argv[3:])

@@ -45,6 +45,7 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
         RULE,
         ("test_pops_and_notifications_that_wait", "test_a_clients_clock_that_is_not_this_one"),
     ),
+    "broker/pop/reading/long_polling.py": (RULE, ("test_pops_and_notifications_that_wait",)),
     "broker/pop/revive/service.py": (THERE, ("tests/processors/pop/test_pop.py",)),
     "broker/produce/sends/admission.py": (RULE, ("test_sends_are_accepted_from_a_time_on",)),
     "broker/produce/sends/properties.py": (STAMP, ()),
@@ -69,6 +70,10 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
         RULE,
         ("test_files_of_the_commit_log", "test_files_that_are_held_by_a_reader"),
     ),
+    # The clock of a server that is in the hand of a test follows nobody else's.
+    "trimq/hand/clock.py": (THERE, ("tests/trimq/hand/test_clock.py",)),
+    "trimq/hand/process.py": (STAMP, ()),
+    "trimq/hand/time.py": (THERE, ("tests/trimq/hand/test_time.py",)),
     "trimq/serving/running.py": (STAMP, ()),
     # A period's length, and no clock.
     "trimq/wiring/parts/operation/stats.py": (STAMP, ()),

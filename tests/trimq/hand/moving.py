@@ -9,8 +9,7 @@ from pathlib import Path
 from time import time_ns
 from typing import Any
 
-import trio
-
+from tests.patience import until_in_trio
 from tests.requests import send_header
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
@@ -46,10 +45,8 @@ class Moving:
     async def now(self) -> int:
         return (await self.hand.time.now(Nothing())).millis
 
-    async def ask(
-        self, code: RequestCode, header: Any, body: bytes = b"", timeout: float = 10
-    ) -> RemotingCommand:
-        return await self.client.request(code, header, body, timeout)
+    async def ask(self, code: RequestCode, header: Any, body: bytes = b"") -> RemotingCommand:
+        return await self.client.request(code, header, body, timeout=10)
 
     async def send(self, topic: str, body: str, sys_flag: int = 0, **properties: str) -> int:
         """To queue 0; its place in the log."""
@@ -123,6 +120,4 @@ async def moving(store: Path, **settings: str) -> AsyncIterator[Moving]:
 async def waiting(it: Moving, kind: str) -> None:
     """Until a request of that kind waits."""
     waits = next(part.waits[kind] for part in it.hand.broker.parts if kind in part.waits)
-    with trio.fail_after(5):
-        while not waits.waiting:
-            await trio.sleep(0.001)
+    await until_in_trio(lambda: waits.waiting)

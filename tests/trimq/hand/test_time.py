@@ -1,4 +1,4 @@
-"""What follows the time that a test moves: everything that a broker does by the clock, and nothing that clients live by."""
+"""What follows the time that a test moves: all that a broker does by the clock, and nothing that clients live by."""
 
 from __future__ import annotations
 
