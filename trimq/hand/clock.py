@@ -99,7 +99,7 @@ class HandClock(Clock):
     def move_on_after(self, seconds: float, for_peer: bool = False) -> Iterator[trio.CancelScope]:
         bound = trio.current_time() + seconds if for_peer else inf
         with trio.CancelScope() as scope:
-            one = _Limit(scope, self._shown() + seconds * 1000, bound)
+            one = _Limit(scope, self.millis() + seconds * 1000, bound)
             self._limits.add(one)
             try:
                 self._set(one)

@@ -1,8 +1,8 @@
 """Every module that goes by the machine's time and not by the broker's clock, and why.
 
 What clients and messages ask for goes by `Clock`: its `sleep`, `move_on_after`, `millis`. So a test can have that time
-in its hand (trimq/hand/clock.py). Whoever waits for a disk, a socket or another server, gives others their turn, or only
-measures, must not: what a test moves, these take all the same. A new one has to be entered here.
+in its hand (trimq/hand/clock.py). Others must not go by it: who waits for a disk, a socket or another server, gives
+others their turn, or only measures. What a test moves, these take all the same. A new one has to be entered here.
 """
 
 from __future__ import annotations
