@@ -31,6 +31,10 @@ class ServerProcess:
         self._client.call("server/restart")
         self._until(lambda state: bool(state["serves"] and state["run"] != run), "started")
 
+    def seed(self, number: int) -> None:
+        """From now on the server draws from this seed: with a frozen clock, the same requests have the same outcome."""
+        self._client.call("server/seed", seed=number)
+
     def wait_until_it_serves(self) -> None:
         """After a kill with a time to be away."""
         self._until(lambda state: bool(state["serves"]), "started")

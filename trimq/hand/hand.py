@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trimq.broker.services.background import flush
 from trimq.hand.clock import HandClock
 from trimq.hand.operation import HandError, Operation
+from trimq.hand.seeding import Seeding
 from trimq.hand.time import Time
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Hand:
         self.time = Time(self.clock, self._due, self._flush)
         self.operations: dict[str, Operation[Any]] = {}
         self.add(self.time.operations)
+        self.add(Seeding().operations)
         self._broker: Broker | None = None
         self._context: Context | None = None
 
