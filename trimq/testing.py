@@ -18,6 +18,7 @@ import trio
 from trimq.broker.config import BrokerConfig
 from trimq.hand.child import Child
 from trimq.hand.client import HandClient
+from trimq.hand.client_faults import Faults
 from trimq.hand.client_process import ServerProcess
 from trimq.hand.client_time import ServerTime
 from trimq.hand.operation import HandError
@@ -64,6 +65,11 @@ class TestServer:
     def time(self) -> ServerTime:
         """The server's clock: `time.advance("2h")`. HandError without a hand."""
         return ServerTime(self.hand)
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong: `faults.fail_next(sends=3, code="SYSTEM_BUSY")`. HandError without a hand."""
+        return Faults(self.hand)
 
     @property
     def process(self) -> ServerProcess:

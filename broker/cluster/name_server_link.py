@@ -33,6 +33,7 @@ _log: Final = logging.getLogger("trimq.broker")
 # nothing, and must know everything soon.
 _PAUSE: Final = 0.5
 _FAREWELL_SECONDS: Final = 3
+_CUT: Final = "the way to it is cut, for a test"
 # Former names and addresses that are still to be taken back, at most.
 _MOST_FORMER: Final = 8
 
@@ -77,6 +78,8 @@ class NameServerLink:
         self._wake = Wakeup()
         self._client: Client | None = None
         self._leaving = False
+        # None: it may be reached. A test can cut the way to it.
+        self._healed: trio.Event | None = None
 
     @property
     def settled(self) -> bool:
@@ -97,6 +100,22 @@ class NameServerLink:
         self._anew = True
         self._look()
 
+    @property
+    def is_cut(self) -> bool:
+        return self._healed is not None
+
+    def cut(self) -> None:
+        """It cannot be reached from now on, until `heal`: for tests."""
+        if self._healed is None:
+            self._healed = trio.Event()
+            if self._client is not None:
+                self._client.close(_CUT)
+
+    def heal(self) -> None:
+        healed, self._healed = self._healed, None
+        if healed is not None:
+            healed.set()
+
     async def run(self) -> None:
         """Keep the registration."""
         async with trio.open_nursery() as beside:
@@ -104,12 +123,16 @@ class NameServerLink:
 
     async def _stay(self, beside: trio.Nursery) -> None:
         while True:
+            while self._healed is not None:
+                await self._healed.wait()
             try:
                 fields = self._announcement.identity.zone_fields
                 async with Client.connect(
                     self.addr, self._tls, extra_fields=fields, on_closed=self._look
                 ) as client:
                     self._client = client
+                    if self.is_cut:
+                        raise PeerGone(_CUT)
                     await beside.start(self._look_for_rivals, client)
                     await self._register_all(client)
                     await self._keep(client, beside)
@@ -121,7 +144,8 @@ class NameServerLink:
                 self._lost(str(error))
             finally:
                 self._client = None
-            await trio.sleep(_PAUSE)
+            if not self.is_cut:
+                await trio.sleep(_PAUSE)
 
     async def leave(self) -> None:
         """Unregister, if there is a connection to do it over."""

@@ -116,6 +116,36 @@ class Registration:
             for link in self._links:
                 link.replace(former, present)
 
+    async def cut(self, addr: str | None = None) -> list[str]:
+        """For tests: the NameServer of this address, or none at all, is reached from now on, until `heal`.
+
+        Returns when they are lost: which.
+        """
+        cut = [link for link in self._links if addr in {None, link.addr}]
+        for link in cut:
+            link.cut()
+        while any(link.registered and link.is_cut for link in cut):
+            await self._parked.park()
+        return [link.addr for link in cut]
+
+    async def heal(self) -> None:
+        """Returns when they know this broker again, or after some seconds."""
+        healed = [link for link in self._links if link.is_cut]
+        for link in healed:
+            link.heal()
+        with trio.move_on_after(ACCEPT_SECONDS):
+            while not all(link.registered for link in healed):
+                await self._parked.park()
+
+    @property
+    def name_servers(self) -> list[str]:
+        return [link.addr for link in self._links]
+
+    @property
+    def cut_off(self) -> list[str]:
+        """Those that are not reached for a test."""
+        return [link.addr for link in self._links if link.is_cut]
+
     def registered_with(self) -> list[str]:
         """The NameServers that accepted the last registration."""
         return [link.addr for link in self._links if link.registered]
@@ -131,7 +161,7 @@ class Registration:
         return next((link.master_ha_address for link in self._links if link.registered), "")
 
     def _topic_changed(self, topic: TopicConfig) -> None:
-        if self._tell_local is not None:
+        if self._tell_local is not None and not self.cut_off:
             self._tell_local(topic.topic_name, [self._announcement.queues(topic)])
         for link in self._links:
             link.change(topic)

@@ -105,6 +105,10 @@ class Client:
         """Whether the connection has ended; it does not come back."""
         return self._connection.closed
 
+    def close(self, reason: str) -> None:
+        """At once; who waits for an answer gets PeerGone."""
+        self._connection.close(reason)
+
     async def request(
         self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
     ) -> RemotingCommand:

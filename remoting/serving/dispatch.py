@@ -24,6 +24,8 @@ from trimq.remoting.serving.request_log import RequestLog, request_name
 log = logging.getLogger("trimq.remoting")
 
 AnyProcessor = Processor[Any]
+Handle = Callable[[Request[Any]], Response | Later]
+EndOfReceive = Callable[[], None]
 
 _SYSTEM_ERROR: Final = int(ResponseCode.SYSTEM_ERROR)
 _NOT_SUPPORTED: Final = int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
@@ -94,6 +96,19 @@ class Dispatcher:
     def codes(self) -> frozenset[int]:
         """Every request code that has a processor."""
         return frozenset(self._routes)
+
+    def put_before(
+        self,
+        around: Callable[[Handle], Handle],
+        around_end: Callable[[EndOfReceive], EndOfReceive],
+    ) -> None:
+        """From now on every request goes through what `around` makes of its processor, for a test that wants faults.
+
+        `around_end` does the same for the end of a receive.
+        """
+        for route in dict.fromkeys(self._routes.values()):
+            route.handle = around(route.handle)
+        self._end_of_receive = around_end(self._end_of_receive)
 
     def joins_rounds(self, code: int) -> bool:
         """Whether such a request may be decided while records of other connections are staged."""

@@ -3,7 +3,8 @@
 import errno
 import logging
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -18,6 +19,7 @@ from trimq.remoting.resources import Resources
 from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.serving.connection import Connection
 from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.entrance import Entrance
 from trimq.remoting.serving.shared import Shared
 from trimq.remoting.tls.contexts import TlsRefused
 from trimq.remoting.wire.file_sender import FileSender
@@ -74,6 +76,7 @@ class Server:
         self.door = admission or ConnectionAdmission(self._limits, dispatcher.counters, balancers)
         # Since the last line about them.
         self._opened = self._closed = 0
+        self._entrance = Entrance()
 
     @property
     def counters(self) -> RemotingCounters:
@@ -83,6 +86,23 @@ class Server:
     def connections(self) -> frozenset[Connection]:
         """The connections open now."""
         return frozenset(self._connections)
+
+    @property
+    def is_shut(self) -> bool:
+        return self._entrance.is_shut
+
+    def shut(self, until: Callable[[], Awaitable[object]] = trio.sleep_forever) -> None:
+        """Who connects is refused, as if nothing listened there, and who is connected is cut off.
+
+        That ends with `until`, or with `reopen`.
+        """
+        self._entrance.shut(until)
+        for connection in tuple(self._connections):
+            connection.close("shut")
+
+    async def reopen(self) -> None:
+        """Returns when clients can connect."""
+        await self._entrance.reopen()
 
     @property
     def poller(self) -> Poller | None:
@@ -125,7 +145,8 @@ class Server:
                     for sock in sockets:
                         sock.setblocking(False)
                         log.info("listening: on=%s address=%s", name, _bound(sock))
-                        listeners.start_soon(self._accept, sock, listeners, connections)
+                    accept = partial(self._accept, connections)
+                    listeners.start_soon(self._entrance.run, sockets, accept)
                     listeners.start_soon(self._sweep)
                     listeners.start_soon(self._sum_up)
                     if poller is not None:
@@ -150,7 +171,7 @@ class Server:
                     connection.finish("server shutdown")
 
     async def _accept(
-        self, sock: socket.socket, listeners: trio.Nursery, connections: trio.Nursery
+        self, connections: trio.Nursery, sock: socket.socket, listeners: trio.Nursery
     ) -> None:
         while True:
             await trio.lowlevel.wait_readable(sock)

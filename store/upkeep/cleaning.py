@@ -132,10 +132,7 @@ class LogCleaning:
     def begin_round(self, use: DiskUse) -> Round | None:
         """What to delete at this moment; also whether the store may accept messages (isSpaceToDelete)."""
         self._looked_at = self._now_millis()
-        self.use = use
-        self._log.files.paths.full = use.full
-        fullest = self._fullest(use)
-        self._mark(use, fullest)
+        fullest = self.heed(use)
         too_full = fullest > self._limit or use.commit_log < 0 or use.consume_queue < 0
         reasons = []
         if self.is_hour():
@@ -149,6 +146,14 @@ class LogCleaning:
             return None
         forced = fullest > self._forcibly and self._config.clean_file_forcibly_enable
         return Round("; ".join(reasons), forced, self._config.delete_file_batch_max)
+
+    def heed(self, use: DiskUse) -> float:
+        """Whether the store may accept messages, with disks that are so full; what counts of that."""
+        self.use = use
+        self._log.files.paths.full = use.full
+        fullest = self._fullest(use)
+        self._mark(use, fullest)
+        return fullest
 
     def _fullest(self, use: DiskUse) -> float:
         """The consume queues' disk counts while the commit log's is not too full."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from trimq.broker.services.background import flush
 from trimq.hand.clock import HandClock
+from trimq.hand.faults.faults import Faults
+from trimq.hand.faults.operations import fault_operations
 from trimq.hand.operation import HandError, Operation
 from trimq.hand.seeding import Seeding
 from trimq.hand.time import Time
@@ -28,6 +30,8 @@ class Hand:
         self.operations: dict[str, Operation[Any]] = {}
         self.add(self.time.operations)
         self.add(Seeding().operations)
+        self.faults = Faults()
+        self.add(fault_operations(self.faults))
         self._broker: Broker | None = None
         self._context: Context | None = None
 
@@ -40,6 +44,7 @@ class Hand:
 
     def attach(self, context: Context, broker: Broker) -> None:
         self._context, self._broker = context, broker
+        self.faults.attach(context, broker)
 
     def _due(self, until: int) -> dict[str, int]:
         return self.broker.parts.due(until)

@@ -263,6 +263,7 @@ async def _listen(
             resources=process.resources,
         )
         await nursery.start(server.serve, socks)
+        broker.servers.append(server)
         pollers.append(server.poller)
     if plan.serves_slaves:
         # The main listener's: producers' replies wait for what slaves report.

@@ -122,7 +122,7 @@ async def open_server(
         if plan.embedded is not None:
             namesrv = made_namesrv(plan.embedded, real)
             namesrv_addr = str(
-                await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, process))
+                await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, process, hand))
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
         name_servers = NameServers(name_server_list(namesrv_addr), tell_local)
@@ -189,11 +189,12 @@ def made_namesrv(plan: NamesrvPlan, clock: Clock | None = None) -> Namesrv:
 
 @asynccontextmanager
 async def open_namesrv(
-    namesrv: Namesrv, plan: NamesrvPlan, process: ProcessState
+    namesrv: Namesrv, plan: NamesrvPlan, process: ProcessState, hand: "Hand | None" = None
 ) -> AsyncIterator[Endpoint]:
     """Serve a NameServer until the block ends; yields the address it really listens on."""
+    dispatcher = Dispatcher(namesrv.parts.processors, request_log=RequestLog("NameServer"))
     server = Server(
-        Dispatcher(namesrv.parts.processors, request_log=RequestLog("NameServer")),
+        dispatcher,
         listener=namesrv.parts,
         tls=server_tls(plan.tls),
         balancers=plan.server.balancers,
@@ -201,6 +202,8 @@ async def open_namesrv(
         limits=replace(limits_of(plan.server), first_byte_seconds=0),
         resources=process.resources,
     )
+    if hand is not None:
+        hand.faults.attach_name_server(dispatcher, server)
     sock = listen(plan.listen, NAMESRV, process.passed)
     bound = Endpoint(plan.listen.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:

@@ -1,6 +1,6 @@
 """A broker: the list of its parts, and the two ports that serve it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from trimq.broker.consume.subscriptions import PullSubscriptions
@@ -8,6 +8,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.remoting.contract import Awaited
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
+from trimq.remoting.serving.server import Server
 from trimq.wiring import effect_recovery
 from trimq.wiring.common import Common, common_to_parts
 from trimq.wiring.context import Context
@@ -150,13 +151,17 @@ def _upkeep_and_cluster(context: Context, common: Common) -> list[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Everything that runs. ``parts`` are also the listener of its connections."""
+    """Everything that runs. ``parts`` are also the listener of its connections.
+
+    ``servers`` have these, from when the broker listens.
+    """
 
     common: Common
     parts: Parts
     main: Dispatcher
     vip: Dispatcher
     gates: tuple[Awaited, ...]
+    servers: list[Server] = field(default_factory=list)
 
 
 def build_broker(context: Context, name_servers: NameServers) -> Broker:
