@@ -19,6 +19,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.hand.child import Child
 from trimq.hand.client import HandClient
 from trimq.hand.client_faults import Faults
+from trimq.hand.client_looks import Looks
 from trimq.hand.client_process import ServerProcess
 from trimq.hand.client_time import ServerTime
 from trimq.hand.operation import HandError
@@ -70,6 +71,11 @@ class TestServer:
     def faults(self) -> Faults:
         """What goes wrong: `faults.fail_next(sends=3, code="SYSTEM_BUSY")`. HandError without a hand."""
         return Faults(self.hand)
+
+    @property
+    def looks(self) -> Looks:
+        """`looks.wait_for("Orders", 3)`, `looks.snapshot()`. HandError without a hand."""
+        return Looks(self.hand)
 
     @property
     def process(self) -> ServerProcess:

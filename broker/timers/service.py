@@ -248,6 +248,11 @@ class WheelTimers:
         """How many are on the wheel. Recalls that are there alone count downwards."""
         return max(self._files.wheel.waiting, 0)
 
+    @property
+    def files(self) -> TimerStore:
+        """The wheel, for who looks at what is on it."""
+        return self._files
+
     def unread(self) -> int:
         """How many are stored and not on the wheel yet."""
         return self._enqueue.unread

@@ -35,17 +35,17 @@ from trimq.store.native.slots import PAGE_SLOTS, SHIFT, big_endian, seconds_from
 PAGES_AT_ONCE: Final = 256
 # Slots settled in one step: 1 to 2 ms.
 SETTLED_AT_ONCE: Final = 4000
-# Slots looked at in one call.
-_LOOKED_AT: Final = 256 * 1024
 
 
 class SlotTable:
-    __slots__ = ("_changed", "_frozen", "_late", "count", "values")
+    __slots__ = ("_changed", "_frozen", "_late", "_used_before", "count", "values")
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.values = memoryview(mmap(-1, count * SLOT_SIZE)).cast("i")
         self._changed = bytearray((count + SHIFT - 1) // PAGE_SLOTS + 1)
+        # Pages that were loaded, or changed before the last `freeze`: all others hold zeros, if they have not changed.
+        self._used_before = bytearray(len(self._changed))
         self._frozen = False
         self._late: dict[int, int] = {}
 
@@ -89,6 +89,7 @@ class SlotTable:
         while self.settle():
             pass
         runs = [self._slots_of(first, end) for first, end in runs_of(self._changed)]
+        self._used_before = self._used_pages()
         self._changed = bytearray(len(self._changed))
         self._frozen = True
         return runs
@@ -128,6 +129,8 @@ class SlotTable:
         for first, end in self._used(fd):
             data = os.pread(fd, (end - first) * SLOT_SIZE, HEADER_SIZE + first * SLOT_SIZE)
             self.values[first:end] = big_endian(data)
+            for page in range((first + SHIFT) // PAGE_SLOTS, (end - 1 + SHIFT) // PAGE_SLOTS + 1):
+                self._used_before[page] = 1
 
     def outside(self, limit: int) -> int | None:
         """An entry that a slot points to, and that is below 0, or `limit` or behind it; None: there is no such slot."""
@@ -148,10 +151,17 @@ class SlotTable:
             self._changed[(slot + SHIFT) // PAGE_SLOTS] = 1
 
     def _outside(self, limit: int) -> Iterator[int]:
-        for first in range(0, self.count, _LOOKED_AT):
-            found = native.slots_outside(self.values[first : first + _LOOKED_AT], limit)
-            for slot in found:
+        for first_page, end_page in runs_of(self._used_pages()):
+            first, end = self._slots_of(first_page, end_page)
+            for slot in native.slots_outside(self.values[first:end], limit):
                 yield first + slot
+
+    def _used_pages(self) -> bytearray:
+        """All that may hold anything but zeros, which are no entries."""
+        used = self._used_before[:]
+        for first, end in runs_of(self._changed):
+            used[first:end] = self._changed[first:end]
+        return used
 
     def _used(self, fd: int) -> Iterator[tuple[int, int]]:
         """Runs of slots that the file holds, 1 MiB at most."""
@@ -167,7 +177,8 @@ class SlotTable:
                 return
             if page >= pages:
                 return
-            end = min(page + PAGES_AT_ONCE, pages)
+            hole = os.lseek(fd, page * PAGE_SLOTS * SLOT_SIZE, os.SEEK_HOLE)
+            end = min(page + PAGES_AT_ONCE, pages, -(-hole // (PAGE_SLOTS * SLOT_SIZE)))
             yield self._slots_of(page, end)
             page = end
 

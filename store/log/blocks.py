@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trimq.store.disk.system import choose_blocks
+from trimq.store.disk import system
 from trimq.store.log.segment import Segment
 
 # How far behind the log's end: some times what came between two flushes, and within these bounds.
@@ -65,7 +65,7 @@ class BlocksAhead:
         end = min(position + self._step, self._file_size)
         if end > start:
             try:
-                self._works = choose_blocks(fd, start, end - start)
+                self._works = system.choose_blocks(fd, start, end - start)
             except OSError:
                 # It is not needed.
                 self._works = False

@@ -148,6 +148,11 @@ class TimerStore:
         self.log.close()
         self.wheel.close()
 
+    @property
+    def is_taking(self) -> bool:
+        """Whether a slot is being taken out: some of its messages may be delivered already."""
+        return self._taking >= 0
+
     # --- entering
 
     def enter(
@@ -308,6 +313,10 @@ class TimerStore:
         if self._taking != time:
             self._taking = time
             self._taken_from = log_end
+        return self.chain(time)
+
+    def chain(self, time: int) -> Chain:
+        """The records of a slot, which stay there; what is not written of them is not found."""
         slot = self.wheel.slot(time)
         return Chain(self.log, -1 if slot is None else slot.last)
 

@@ -122,6 +122,11 @@ class HandClock(Clock):
         """Before anybody has asked it."""
         self._pieces = [_Piece(self.real_millis(), millis, speed)]
 
+    def begin_anew(self) -> None:
+        """As the machine's again, and so perhaps back: nobody may wait by it now, nor know what it has said."""
+        now = self.real_millis()
+        self.start_at(now, 1)
+
     def move_to(self, millis: float) -> None:
         """Everything that is due up to then may go on. Never back: a time that is over changes nothing."""
         now = self.real_millis()

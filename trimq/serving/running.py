@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.queue_types import stored_queue_types
 from trimq.process.garbage import frozen_garbage, look_when_due
 from trimq.process.metrics import Sample, SampleCollector, metrics_server
-from trimq.process.probes import Probe
+from trimq.process.probes import Probe, Verdict
 from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.admission import ConnectionAdmission
@@ -72,58 +72,118 @@ async def open_broker(
     )
     try:
         identity = await _identity(plan, sockets)
-        await trio.to_thread.run_sync(
-            refuse_databases, plan.store.root, plan.broker.leave_pending_messages
-        )
-        store = MessageStore(plan.store, clock.millis)
-        report = await trio.to_thread.run_sync(_open_store, plan, store)
-        log.info(
-            "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
-            plan.store.root,
-            "clean" if report.clean else "not clean",
-            report.end,
-            report.records,
-            report.entries,
-        )
-        if report.cut:
-            log.error(
-                "the commit log ends before its checkpoint: messages are lost end=%d", report.end
+        if hand is None:
+            opened = _opened(plan, name_servers, process, clock, identity, sockets)
+        else:
+            opened = _opened_again_and_again(
+                plan, name_servers, process, clock, identity, sockets, hand
             )
-        if report.dropped:
-            log.warning(
-                "bytes after the last whole record removed end=%d bytes=%d",
-                report.end,
-                report.dropped,
-            )
-        try:
-            await trio.to_thread.run_sync(
-                refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
-            )
-            context = Context(plan, identity, store, clock, None if hand is None else Clock())
-            broker = build_broker(context, name_servers)
-            if hand is not None:
-                hand.attach(context, broker)
-            _say_what_was_read(store.recovery_points)
-            try:
-                ready = Readiness(
-                    identity, plan.broker.broker_role, store, broker.common.brokers.registration
-                )
-                async with _serving(plan, broker, sockets, process, ready) as metrics_addr:
-                    yield RunningBroker(
-                        identity.address,
-                        metrics_addr,
-                        sockets.port,
-                        broker.common.brokers.siblings,
-                        ready.verdict,
-                    )
-            finally:
-                broker.parts.close()
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(store.close)
-            log.info("store closed root=%s", plan.store.root)
+        async with opened as running:
+            yield running
     finally:
         sockets.close()
+
+
+@asynccontextmanager
+async def _opened_again_and_again(
+    plan: ServerPlan,
+    name_servers: NameServers,
+    process: ProcessState,
+    clock: Clock,
+    identity: BrokerIdentity,
+    sockets: BrokerSockets,
+    hand: "Hand",
+) -> AsyncIterator[RunningBroker]:
+    """Whenever the test wants other files in the store. The first one's addresses are those of all."""
+    from trimq.hand.renewing import renewable
+    from trimq.hand.unsynced import frozen_code, unsynced
+
+    metrics = plan.metrics
+
+    @asynccontextmanager
+    async def opens() -> AsyncIterator[RunningBroker]:
+        nonlocal metrics
+        again, own = replace(plan, metrics=metrics), sockets.again()
+        try:
+            async with _opened(again, name_servers, process, clock, identity, own, hand) as running:
+                if running.metrics_addr is not None:
+                    metrics = Endpoint.parse(running.metrics_addr)
+                yield running
+        finally:
+            own.close()
+
+    with unsynced(), frozen_code():
+        async with renewable(hand, opens) as renewing:
+
+            async def ready() -> Verdict:
+                return await renewing.running.ready()
+
+            yield replace(renewing.running, ready=ready)
+
+
+@asynccontextmanager
+async def _opened(
+    plan: ServerPlan,
+    name_servers: NameServers,
+    process: ProcessState,
+    clock: Clock,
+    identity: BrokerIdentity,
+    sockets: BrokerSockets,
+    hand: "Hand | None" = None,
+) -> AsyncIterator[RunningBroker]:
+    """A broker on its store, which serves the sockets, and closes them."""
+    await trio.to_thread.run_sync(
+        refuse_databases, plan.store.root, plan.broker.leave_pending_messages
+    )
+    store = MessageStore(plan.store, clock.millis)
+    report = await trio.to_thread.run_sync(_open_store, plan, store)
+    log.info(
+        "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
+        plan.store.root,
+        "clean" if report.clean else "not clean",
+        report.end,
+        report.records,
+        report.entries,
+    )
+    if report.cut:
+        log.error("the commit log ends before its checkpoint: messages are lost end=%d", report.end)
+    if report.dropped:
+        log.warning(
+            "bytes after the last whole record removed end=%d bytes=%d",
+            report.end,
+            report.dropped,
+        )
+    try:
+        await trio.to_thread.run_sync(
+            refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
+        )
+        context = Context(plan, identity, store, clock, None if hand is None else Clock())
+        broker = build_broker(context, name_servers)
+        if hand is not None:
+            hand.attach(context, broker)
+        _say_what_was_read(store.recovery_points)
+        try:
+            ready = Readiness(
+                identity, plan.broker.broker_role, store, broker.common.brokers.registration
+            )
+            async with _serving(
+                plan, broker, sockets, process, ready, lasts=hand is None
+            ) as metrics_addr:
+                yield RunningBroker(
+                    identity.address,
+                    metrics_addr,
+                    sockets.port,
+                    broker.common.brokers.siblings,
+                    ready.verdict,
+                )
+        finally:
+            if hand is not None:
+                hand.detach()
+            broker.parts.close()
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(store.close)
+        log.info("store closed root=%s", plan.store.root)
 
 
 def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
@@ -178,8 +238,13 @@ async def _serving(
     sockets: BrokerSockets,
     process: ProcessState,
     ready: Readiness,
+    *,
+    lasts: bool,
 ) -> AsyncIterator[str | None]:
-    """Services outside, listeners inside: the last replies may still need a flush."""
+    """Services outside, listeners inside: the last replies may still need a flush.
+
+    `lasts`: as long as the process.
+    """
     metrics_addr: str | None = None
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(trio.open_nursery())
@@ -211,11 +276,12 @@ async def _serving(
                 "advertise file",
                 partial(follow, broker.common.brokers.registration),
             )
-        # What is alive now lives as long as the process.
-        garbage = stack.enter_context(frozen_garbage())
-        services.start_soon(
-            process.supervisor.keep, "look at all garbage", partial(look_when_due, garbage)
-        )
+        if lasts:
+            # And so does what is alive now.
+            garbage = stack.enter_context(frozen_garbage())
+            services.start_soon(
+                process.supervisor.keep, "look at all garbage", partial(look_when_due, garbage)
+            )
         ready.serves()
         yield metrics_addr
         ready.stops()

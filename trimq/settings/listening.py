@@ -104,6 +104,11 @@ class BrokerSockets:
                 _begin(sock, Endpoint(host, port))
             failed.pop_all()
 
+    def again(self) -> "BrokerSockets":
+        """The same sockets for who closes them when it ends: these stay open, and whoever connects meanwhile waits."""
+        main, vip, ha = ([sock.dup() for sock in some] for some in (self.main, self.vip, self.ha))
+        return BrokerSockets(main, vip, ha, self.port)
+
     def close(self) -> None:
         for sock in (*self.main, *self.vip, *self.ha):
             sock.close()

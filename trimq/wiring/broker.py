@@ -109,7 +109,13 @@ def _messages_in_and_out(context: Context, common: Common) -> list[Part]:
     return [
         produce.part(context, sends),
         transactions.part(
-            context, sends, topic, offset, readers.clients.producers, of_elastic.maps
+            context,
+            features.transactions,
+            sends,
+            topic,
+            offset,
+            readers.clients.producers,
+            of_elastic.maps,
         ),
         consume.part(
             context,

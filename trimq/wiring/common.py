@@ -27,9 +27,18 @@ from trimq.wiring.parts.brokers.cluster import NameServers
 from trimq.wiring.parts.brokers.replication import Replication
 from trimq.wiring.parts.consumers import assignment, clients
 from trimq.wiring.parts.consumers.clients import Clients
-from trimq.wiring.parts.features import compaction, delays, elastic, filters, lite, timers
+from trimq.wiring.parts.features import (
+    compaction,
+    delays,
+    elastic,
+    filters,
+    lite,
+    timers,
+    transactions,
+)
 from trimq.wiring.parts.features.elastic import Elastic
 from trimq.wiring.parts.features.lite import Lite
+from trimq.wiring.parts.features.transactions import OpenTransactions
 from trimq.wiring.parts.messaging import produce, topics
 from trimq.wiring.parts.messaging.produce import Sends
 from trimq.wiring.parts.messaging.topics import TopicTables
@@ -77,6 +86,7 @@ class Features:
     elastic: Elastic
     filters: SqlFilters
     delays: DelayService
+    transactions: OpenTransactions
     compaction: Compaction | None
     # Of POP.
     order_blocks: OrderBlocks
@@ -170,6 +180,7 @@ def _features(
         elastic=elastic.elastic_topics(context, table, offsets, readers.clients, arrivals),
         filters=filters.sql_filters(context, table),
         delays=delays.delay_service(context),
+        transactions=transactions.open_transactions(context),
         compaction=compaction.compaction_of(context, table),
         order_blocks=OrderBlocks(context.directory, table, groups, context.clock),
         in_flight=InFlight(context.store, context.clock),

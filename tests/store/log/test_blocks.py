@@ -13,7 +13,6 @@ import pytest
 from tests.interpreted import needs_plain_log
 from trimq.store.config import StoreConfig
 from trimq.store.disk import system
-from trimq.store.log import blocks
 from trimq.store.log.blocks import LEAST, MOST, BlocksAhead
 from trimq.store.log.segment import Segment
 from trimq.store.message_store import MessageStore
@@ -87,7 +86,7 @@ class Log:
         self.works = True
         self.ahead = BlocksAhead(GIB)
         self.segment = Segment(BASE, "file", 7)
-        monkeypatch.setattr(blocks, "choose_blocks", self._choose)
+        monkeypatch.setattr(system, "choose_blocks", self._choose)
 
     def _choose(self, fd: int, position: int, size: int) -> bool:
         assert fd == self.segment.fd

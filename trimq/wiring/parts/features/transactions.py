@@ -1,6 +1,7 @@
 """Transactions: half messages, their ends, and the questions to producers."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,8 +37,22 @@ from trimq.wiring.parts.messaging.produce import Sends
 _KEEP_SECONDS = 1
 
 
+@dataclass(frozen=True, slots=True)
+class OpenTransactions:
+    """Half messages whose transaction is open, and their figures."""
+
+    pending: PendingHalves
+    metrics: TransactionMetrics
+
+
+def open_transactions(context: Context) -> OpenTransactions:
+    metrics = TransactionMetrics(context.directory, context.clock)
+    return OpenTransactions(PendingHalves(metrics.count), metrics)
+
+
 def part(
     context: Context,
+    transactions: OpenTransactions,
     sends: Sends,
     topics: Topics,
     offsets: ConsumerOffsets,
@@ -52,8 +67,7 @@ def part(
         context.plan.store,
     )
     rules, staging = sends.rules, sends.staging
-    metrics = TransactionMetrics(context.directory, clock)
-    pending = PendingHalves(metrics.count)
+    pending, metrics = transactions.pending, transactions.metrics
     store.give_effect(TRANS_HALF_TOPIC, pending.half_written)
     store.give_effect(TRANS_OP_HALF_TOPIC, pending.op_written)
     ending = Ending(config, pending, staging, rules, topics, clock, maps)
