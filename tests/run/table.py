@@ -120,6 +120,7 @@ PROCESSES: Final = (
     "tests/trimq/replication",
     "tests/trimq/serving",
     "tests/trimq/supervising",
+    "tests/trimq/hand/processes",
     "tests/history",
     "tests/net",
     "tests/trimq/test_snippets.py",
