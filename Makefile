@@ -74,7 +74,7 @@ drift: $(TESTING)
 	@$(BIN)/python -m compat_tests.drift $(OLD) $(NEW) $(if $(KEEP),--keep)
 docs: $(TESTING) ; $(BIN)/python -m docs.generate
 site: $(VENV)/.has-site ; @$(BIN)/python -m docs.site
-image: $(BIN)/python ; $(BIN)/python building/image.py
+image: $(BIN)/python ; $(BIN)/python -m releasing.image $(if $(MACHINE),--machine $(MACHINE))
 wheels: $(TESTING) ; @$(BIN)/python -m releasing.wheels $(if $(ONLY),--only $(ONLY))
 release: $(TESTING) ; @$(BIN)/python -m releasing.release $(VERSION) $(if $(DRY_RUN),--dry-run) $(if $(TESTED),--tested)
 fmt: $(TESTING)

@@ -1,6 +1,7 @@
 """What a release consists of: how each part is made, what it leaves in `dist/`, and how that is tried.
 
-A further part is a further row. Which compiled wheels there are depends on the Pythons of this machine.
+A further part is a further row. Which compiled wheels there are depends on the Pythons of this machine, and which
+images on its Docker engine.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from releasing import targets
+from releasing import image, targets
 from releasing.builds import not_to_be_had
+from releasing.containers import loaded_by_docker, tag_of
 from releasing.targets import Compiled
 from releasing.trying import Trial, installed_by_pip
 from tests.run.interpreters import Interpreter
@@ -67,9 +69,18 @@ ROWS: Final = (
 )
 
 
-def rows(interpreters: Mapping[str, Interpreter]) -> list[Row]:
-    """All of them, where these Pythons are, by version."""
-    return [*ROWS, *(compiled(one, interpreters) for one in targets.wheels())]
+_DOCKER: Final = "docker loads it{}; it sends, receives, is killed, starts and reads again"
+
+
+def rows(
+    interpreters: Mapping[str, Interpreter], lacks: Callable[[str], str] = image.lacks
+) -> list[Row]:
+    """All of them, where these Pythons are, by version, and where `lacks` says what a processor's image lacks."""
+    return [
+        *ROWS,
+        *(compiled(one, interpreters) for one in targets.wheels()),
+        *(image_of(machine, interpreters, lacks(machine)) for machine in targets.MACHINES),
+    ]
 
 
 def compiled(target: Compiled, interpreters: Mapping[str, Interpreter]) -> Row:
@@ -83,3 +94,21 @@ def compiled(target: Compiled, interpreters: Mapping[str, Interpreter]) -> Row:
     python = interpreters[target.version]
     tried = partial(installed_by_pip, interpreter=python.path, build="compiled")
     return Row(target.name, command, leaves, tried, _PIP.format(f" of CPython {python.name}"))
+
+
+def image_of(machine: str, interpreters: Mapping[str, Interpreter], lacking: str) -> Row:
+    """The row of an image. That of the other processor has the wheel of its own row in it, and is emulated."""
+    name = f"image-{targets.MACHINES[machine]}"
+    wheel = image.wheel_of(machine)
+    is_other = machine != platform.machine()
+    if reason := lacking or (not_to_be_had(wheel, interpreters) if is_other else ""):
+        return Row(name, (), (), None, reason)
+    words = ("-m", "releasing.image", "--machine", machine, "--tag", tag_of("{version}", machine))
+    of_wheel = ("--wheel", f"{{out}}/{wheel.wheel('{version}')}") if is_other else ()
+    return Row(
+        name,
+        (sys.executable, *words, "--out", "{out}", *of_wheel),
+        (image.file_name("{version}", machine),),
+        partial(loaded_by_docker, machine=machine),
+        _DOCKER.format(", emulated" if is_other else ""),
+    )

@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 MESSAGES: Final = Path(__file__).with_name("messages.py")
@@ -36,6 +37,23 @@ class Trial:
     memory_bytes: int
 
 
+class Running(Protocol):
+    """A server that is ready: a process, or a container."""
+
+    # From the command to the ready line.
+    seconds: float
+    namesrv: str
+
+    def memory(self) -> int:
+        """Resident, in bytes; 0 where nobody says."""
+
+    def stop(self) -> None:
+        """SIGTERM. Failed."""
+
+    def kill(self) -> None:
+        """As kill -9 does it; also of one that is gone."""
+
+
 def installed_by_pip(
     archive: Path,
     folder: Path,
@@ -46,15 +64,15 @@ def installed_by_pip(
     """With the packages that requirements/runtime.txt names, by that Python. It has to say that build. Failed."""
     home = folder / "venv"
     began = time.monotonic()
-    _run([interpreter, "-m", "venv", home], folder)
+    run([interpreter, "-m", "venv", home], folder)
     python = home / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     locked = ROOT / "requirements" / "runtime.txt"
-    _run([*pip, "--require-hashes", "-r", locked], folder)
-    _run([*pip, "--no-deps", archive], folder)
+    run([*pip, "--require-hashes", "-r", locked], folder)
+    run([*pip, "--no-deps", archive], folder)
     seconds = time.monotonic() - began
     command = home / "bin" / "trimq"
-    says = _run([command, "--version"], folder).strip()
+    says = run([command, "--version"], folder).strip()
     if version not in says.split():
         raise Failed(f"trimq --version says {says!r}, not {version}")
     if build not in says:
@@ -68,21 +86,28 @@ def round_trips(trimq: Sequence[str], messages: Sequence[str], folder: Path) -> 
 
     Failed.
     """
-    first = Server(trimq, folder)
+    return there_and_back(partial(Server, trimq, folder), messages, folder)
+
+
+def there_and_back(
+    start: Callable[[], Running], messages: Sequence[str], folder: Path
+) -> tuple[float, int]:
+    """The same, of servers that `start` starts one after the other over one store. Failed."""
+    first = start()
     try:
-        sent = _lines([*messages, first.namesrv, "send", "0", str(COUNT)], folder)
+        sent = lines([*messages, first.namesrv, "send", "0", str(COUNT)], folder)
         _assert_same(
-            sent, _lines([*messages, first.namesrv, "read"], folder), "after they were sent"
+            sent, lines([*messages, first.namesrv, "read"], folder), "after they were sent"
         )
         memory = first.memory()
     finally:
         first.kill()
-    second = Server(trimq, folder)
+    second = start()
     try:
-        read = _lines([*messages, second.namesrv, "read"], folder)
+        read = lines([*messages, second.namesrv, "read"], folder)
         _assert_same(sent, read, "after kill -9")
-        sent += _lines([*messages, second.namesrv, "send", str(COUNT), "1"], folder)
-        _assert_same(sent, _lines([*messages, second.namesrv, "read"], folder), "after one more")
+        sent += lines([*messages, second.namesrv, "send", str(COUNT), "1"], folder)
+        _assert_same(sent, lines([*messages, second.namesrv, "read"], folder), "after one more")
         second.stop()
     finally:
         second.kill()
@@ -121,13 +146,7 @@ class Server:
 
     def memory(self) -> int:
         """Resident, in bytes; 0 where nobody says."""
-        done = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(self._process.pid)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return int(done.stdout.strip() or 0) * 1024
+        return memory_of(self._process.pid)
 
     def stop(self) -> None:
         """SIGTERM. Failed."""
@@ -147,6 +166,14 @@ class Server:
             self._process.stdout.close()
 
 
+def memory_of(pid: int) -> int:
+    """Resident, in bytes; 0 where nobody says."""
+    done = subprocess.run(
+        ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return int(done.stdout.strip() or 0) * 1024
+
+
 def _plain() -> dict[str, str]:
     """As a user has it: without what would lead to this checkout."""
     return {
@@ -154,7 +181,7 @@ def _plain() -> dict[str, str]:
     }
 
 
-def _run(command: Sequence[object], folder: Path) -> str:
+def run(command: Sequence[object], folder: Path) -> str:
     """Standard output. Failed."""
     words = [str(word) for word in command]
     done = subprocess.run(
@@ -170,8 +197,8 @@ def _run(command: Sequence[object], folder: Path) -> str:
     return done.stdout
 
 
-def _lines(command: Sequence[str], folder: Path) -> list[str]:
-    return _run(command, folder).splitlines()
+def lines(command: Sequence[str], folder: Path) -> list[str]:
+    return run(command, folder).splitlines()
 
 
 def _assert_same(sent: list[str], read: list[str], when: str) -> None:

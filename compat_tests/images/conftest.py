@@ -12,12 +12,16 @@ from compat_tests.servers.containers import engine_answers, start_engine
 
 
 @pytest.fixture(scope="session")
-def image_size() -> str:
-    """What building it has said."""
+def docker_answers() -> None:
     if not engine_answers():
         if os.environ.get("TRIMQ_COMPAT_DOCKER") != "1":
             pytest.skip("no Docker engine answers; TRIMQ_COMPAT_DOCKER=1 starts one, as root")
         start_engine()
+
+
+@pytest.fixture(scope="session")
+def image_size(docker_answers: None) -> str:
+    """What building it has said."""
     return build_image()
 
 

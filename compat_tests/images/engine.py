@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from compat_tests.servers.artifacts import ROOT
+from releasing import image
 from tests.patience import PATIENCE, until
 
 # One that is there already is not built anew.
@@ -36,11 +37,12 @@ def docker(*words: object, check: bool = True) -> subprocess.CompletedProcess[st
     return done
 
 
-def build_image() -> str:
-    """What `make image` says about it; RuntimeError."""
-    how = ["--measure"] if _GIVEN else []
+def build_image(tag: str = TAG, *how: object, given: bool = bool(_GIVEN)) -> str:
+    """What `make image` says about it; one that is given is only measured. RuntimeError."""
+    words = ["--measure"] if given else [str(word) for word in how]
     done = subprocess.run(
-        [sys.executable, ROOT / "building/image.py", "--tag", TAG, *how],
+        [sys.executable, "-m", image.__name__, "--tag", tag, *words],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -93,6 +95,14 @@ class Container:
         until(lambda: self.state["Status"] == "exited", lambda: self.log, seconds)
         return int(self.state["ExitCode"])
 
+    def kill(self) -> None:
+        """With signal 9."""
+        docker("kill", self.name)
+
+    def start(self) -> None:
+        """Once more, over what it has left; its address may be another one then."""
+        docker("start", self.name)
+
     def stop(self, seconds: int = 30) -> int:
         """By SIGTERM, and after so many seconds by SIGKILL; its exit code."""
         docker("stop", "--time", seconds, self.name)
@@ -110,8 +120,9 @@ class Container:
 class Engine:
     """Starts containers in a network of their own, and removes them."""
 
-    def __init__(self) -> None:
-        self._network = f"trimq-images-{os.getpid()}"
+    def __init__(self, tag: str = TAG) -> None:
+        self._tag = tag
+        self._network = f"trimq-images-{os.getpid()}-{next(_NUMBERS)}"
         docker("network", "create", self._network)
         self._made: list[str] = []
         atexit.register(self.close)
@@ -121,7 +132,7 @@ class Engine:
         own = f"{self._network}-{next(_NUMBERS)}"
         self._made.append(own)
         words = ("--name", own, "--network", self._network, "--network-alias", name, *options)
-        docker("run", "-d", *words, TAG, *command)
+        docker("run", "-d", *words, self._tag, *command)
         return Container(own)
 
     def remove(self) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from compat_tests.servers import debian as kept_debian
+from releasing.emulated import not_run
 from releasing.targets import MACHINES
 
 NEEDED: Final = ("debootstrap", "unshare", "chroot", "mount")
@@ -58,7 +59,7 @@ def why_not(*also: str, machine: str = "") -> str:
         return f"no {', '.join(missing)} here: apt-get install debootstrap"
     if os.geteuid() != 0:
         return "chroot takes root"
-    if reason := kept_debian.not_run(machine or platform.machine()):
+    if reason := not_run(machine or platform.machine()):
         return reason
     tried = subprocess.run(
         ["unshare", "--mount", "--pid", "--fork", "true"],

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from compat_tests.servers.artifacts import cache_root
 from compat_tests.servers.kept import kept
 from releasing.targets import MACHINES
-
-# What the kernel hands over to emulators, a file for each.
-EMULATORS: Final = Path("/proc/sys/fs/binfmt_misc")
 
 
 def debian(
@@ -27,24 +22,9 @@ def debian(
 ) -> Path:
     """With these packages, and without these folders; made when it is first asked for. RuntimeError.
 
-    `machine`: of that processor, `aarch64` say, which has to be emulated if it is not this one (`not_run`).
+    `machine`: of that processor, `aarch64` say, which has to be emulated if it is not this one (releasing/emulated.py).
     """
     return kept(cache_root() / name, partial(_make, suite, packages, useless, machine))
-
-
-def not_run(machine: str) -> str:
-    """Why programs of that processor do not run here; empty: they do."""
-    if machine == platform.machine():
-        return ""
-    path = EMULATORS / f"qemu-{machine}"
-    said = path.read_text() if path.is_file() else ""
-    # F: the kernel holds the emulator open, so that a chroot needs none of its own.
-    flags = said.partition("\nflags: ")[2].partition("\n")[0]
-    if said.startswith("enabled\n") and "F" in flags:
-        return ""
-    return (
-        f"nothing runs programs of {machine} here: apt-get install qemu-user-static binfmt-support"
-    )
 
 
 def _make(

@@ -18,7 +18,6 @@ import pytest
 
 import trimq
 from compat_tests.installs import round_trip
-from compat_tests.servers import debian
 from compat_tests.servers.chroot import Chroot, chroot, why_not
 from compat_tests.wheels import kept
 from compat_tests.wheels.test_wheels import build
@@ -90,21 +89,3 @@ def test_a_message_goes_there_and_back(machine: Chroot) -> None:
     assert found["bodies"] == ["there and back"]
     assert found["build"] == "compiled"
     assert found["file"].startswith(HOME)
-
-
-def test_one_that_is_not_emulated_is_said_with_what_gets_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(debian, "EMULATORS", tmp_path)
-    entry = tmp_path / f"qemu-{MACHINE}"
-    says = (
-        f"nothing runs programs of {MACHINE} here: apt-get install qemu-user-static binfmt-support"
-    )
-    assert debian.not_run(platform.machine()) == ""
-    assert debian.not_run(MACHINE) == says
-    entry.write_text("enabled\ninterpreter /usr/bin/qemu\nflags: F\noffset 0\n")
-    assert debian.not_run(MACHINE) == ""
-    # Disabled, or it opens the emulator by its path, which a chroot does not have.
-    for text in ("disabled\ninterpreter q\nflags: F\n", "enabled\ninterpreter q\nflags: \n"):
-        entry.write_text(text)
-        assert debian.not_run(MACHINE) == says

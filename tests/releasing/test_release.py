@@ -16,8 +16,9 @@ import pytest
 
 from releasing import release, table, trying
 from releasing.checks import CannotTell, Facts
+from releasing.containers import loaded_by_docker
 from releasing.table import Row
-from releasing.targets import Compiled
+from releasing.targets import MACHINES, Compiled
 from releasing.trying import Failed, Trial, installed_by_pip, round_trips
 from tests.releasing.test_checks import SOUND
 from tests.run.interpreters import Interpreter
@@ -199,7 +200,14 @@ PYTHONS: Final = {
 }
 
 
-@pytest.mark.parametrize("one", table.rows(PYTHONS), ids=lambda one: one.name)
+# With and without an engine that builds images.
+EVERY: Final = [
+    *table.rows(PYTHONS, lambda _: "no docker here"),
+    *(table.image_of(machine, PYTHONS, "") for machine in MACHINES),
+]
+
+
+@pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
 def test_a_row_of_the_table_can_be_run(one: Row) -> None:
     words = one.words("0.2.0", Path("dist"))
     if not words:
@@ -238,10 +246,46 @@ def test_the_other_compiled_wheels_say_why_not(
     name: str, is_built: bool, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    found = {one.name: one for one in table.rows(PYTHONS)}[name]
+    found = {one.name: one for one in table.rows(PYTHONS, lambda _: "no docker here")}[name]
     assert bool(found.command) == is_built
     assert found.tried is None
     assert found.how.startswith(how)
+
+
+def test_an_image_of_the_other_processor_has_the_wheel_of_the_release_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    pythons = {"3.13": Interpreter((3, 13, 0), Path("/pythons/3.13"))}
+    found = table.image_of("aarch64", pythons, "")
+    wheel = "trimq-0.2.0-cp313-cp313-manylinux2014_aarch64.manylinux_2_17_aarch64.whl"
+    words = found.words("0.2.0", Path("dist"))
+    assert words[1:] == [
+        *("-m", "releasing.image", "--machine", "aarch64", "--tag", "trimq:0.2.0-arm64"),
+        *("--out", "dist", "--wheel", f"dist/{wheel}"),
+    ]
+    assert found.files("0.2.0", Path("dist")) == [Path("dist/trimq-0.2.0-image-arm64.tar.gz")]
+    assert isinstance(found.tried, partial)
+    assert found.tried.func is loaded_by_docker
+    assert found.tried.keywords == {"machine": "aarch64"}
+    assert found.how.startswith("docker loads it, emulated; it sends")
+    assert "--wheel" not in table.image_of("x86_64", {}, "").words("0.2.0", Path("dist"))
+
+
+@pytest.mark.parametrize(
+    ("machine", "lacking", "how"),
+    [
+        ("x86_64", "no docker here", "no docker here"),
+        ("aarch64", "no docker here", "no docker here"),
+        ("aarch64", "", "no Python 3.13 is here: pyenv install 3.13 gets it"),
+    ],
+)
+def test_an_image_that_cannot_be_built_says_why(
+    machine: str, lacking: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    found = table.image_of(machine, PYTHONS, lacking)
+    assert (found.command, found.leaves, found.tried, found.how) == ((), (), None, how)
 
 
 def test_it_is_installed_by_the_python_that_is_named(tmp_path: Path) -> None:
@@ -255,7 +299,7 @@ def test_it_is_installed_by_the_python_that_is_named(tmp_path: Path) -> None:
 def test_a_build_that_is_another_one_is_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trying, "_run", lambda *_: "TriMQ 0.2.0 (pure Python)\n")
+    monkeypatch.setattr(trying, "run", lambda *_: "TriMQ 0.2.0 (pure Python)\n")
     monkeypatch.setattr(trying, "round_trips", lambda *_: (0.5, 1))
     with pytest.raises(
         Failed, match=r"says 'TriMQ 0\.2\.0 \(pure Python\)', which is not compiled"

@@ -145,7 +145,6 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
         (
             *(
                 ".dockerignore",
-                "building/image.py",
                 "deploy/Dockerfile",
                 "deploy/bin",
                 "deploy/building",

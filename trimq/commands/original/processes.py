@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Final
 
 _PROCESSES: Final = Path("/proc")
 KINDS: Final = ("server", "namesrv")
+# What the kernel puts first where programs of another processor are emulated: QEMU in its names, and Rosetta.
+_EMULATOR: Final = re.compile(r"qemu-.+|.+-binfmt(-P)?|rosetta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,9 @@ def seconds_since_start(pid: int, root: Path = _PROCESSES) -> float:
 
 def _server(words: list[str]) -> tuple[str, tuple[str, ...]] | None:
     """Of `python -m trimq KIND ...` and of `python .../trimq KIND ...`."""
+    if words and _EMULATOR.fullmatch(Path(words[0]).name):
+        # Then comes the program's path, and often once more how it was called.
+        words = words[1:]
     if not words or not Path(words[0]).name.startswith("python"):
         return None
     for place in range(1, min(len(words) - 1, 5)):

@@ -65,6 +65,24 @@ def test_servers_are_found_by_their_command_lines(tmp_path: Path) -> None:
     assert found[1].option("--store") is None
 
 
+@pytest.mark.parametrize(
+    "emulator",
+    [
+        ("/usr/libexec/qemu-binfmt/aarch64-binfmt-P", "/usr/bin/python3"),
+        ("/usr/bin/qemu-aarch64-static",),
+        ("/run/rosetta/rosetta", "/usr/bin/python3"),
+    ],
+)
+def test_an_emulated_server_is_found(tmp_path: Path, emulator: tuple[str, ...]) -> None:
+    words = (*emulator, "/usr/bin/python3", "-P", "-m", "trimq", "server", "--listen", "a:1")
+    # What starts another program is not that one.
+    for pid, line in (("1", ("timeout", "9", *words[-6:])), ("7", words)):
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "cmdline").write_text("".join(f"{word}\0" for word in line))
+    (found,) = running_servers(tmp_path)
+    assert (found.pid, found.kind, found.words) == (7, "server", ("--listen", "a:1"))
+
+
 def test_a_server_is_asked_to_stop() -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as sleeper:
         found = [Running(sleeper.pid, "server", ()), Running(1, "namesrv", ())]
