@@ -170,12 +170,13 @@ def server(
     """Run a broker, with an embedded NameServer unless --namesrv names others."""
     from trimq.settings.parsing import parse_assignments
 
+    if brokers is not None and options["hand"] is not None:
+        raise click.UsageError("--hand holds one broker: leave --brokers out")
+
     def start() -> Any:
         from trimq.settings.options import ServerOptions
 
         chosen = ServerOptions(settings=parse_assignments(assignments), **options)
-        if brokers is not None and chosen.hand is not None:
-            raise click.UsageError("--hand holds one broker: leave --brokers out")
         if brokers is not None:
             from trimq.supervising.supervisor import run_family
 

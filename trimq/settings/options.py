@@ -344,7 +344,7 @@ def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
 
 
 def hand_endpoint(options: ServerOptions) -> Endpoint | None:
-    """None: this server is in nobody's hand. AddressError beyond the loopback, unless that is said."""
+    """None: this server is in nobody's hand. SettingsError beyond the loopback, unless that is said."""
     if options.hand is None:
         if options.hand_insecure:
             raise settings.SettingsError("--hand-insecure says nothing without --hand")
@@ -352,7 +352,7 @@ def hand_endpoint(options: ServerOptions) -> Endpoint | None:
     port = options.hand.removeprefix(":")
     endpoint = _endpoint("--hand", f"127.0.0.1:{port}" if port.isdecimal() else options.hand)
     if endpoint.host not in ("127.0.0.1", "localhost", "::1") and not options.hand_insecure:
-        raise AddressError(
+        raise settings.SettingsError(
             f"--hand {endpoint} would let everybody who reaches it stop this server and delete what it has:"
             " listen on 127.0.0.1, or add --hand-insecure"
         )
