@@ -52,6 +52,8 @@ class WheelTimers:
         # Up to when what is stored is on the wheel; and where its queue ended at some moment before.
         self._fed = 0
         self._sample = 0, 0
+        # When so many had been put on the wheel, it was empty up to that time.
+        self._empty = 0, 0
         self.look_at = self._expired.look_at
         self._pause = Wakeup()
         # Whether a start would have to read too much again.
@@ -94,6 +96,7 @@ class WheelTimers:
         self._files.close()
         self._files.forget_all()
         self.copy_writer.out.forget_all()
+        self._empty = 0, 0
         self._open()
 
     def _needed_from(self) -> int:
@@ -284,9 +287,15 @@ class WheelTimers:
             return 0
         if not files.is_used or config.timer_stop_dequeue:
             return None
-        time, found = files.read_time, False
-        while not found and time < until:
-            time, found = files.wheel.pass_empty(time, until)
+        entered, time = self._empty
+        if entered != self._enqueue.entered:
+            time = 0
+        time, found = max(time, files.read_time), False
+        # No message waits longer than one turn of the wheel.
+        end = min(until, files.read_time + files.wheel.slots * files.precision)
+        while not found and time < end:
+            time, found = files.wheel.pass_empty(time, end)
+        self._empty = self._enqueue.entered, time
         return time + files.precision if found else None
 
     def enqueued_per_second(self) -> float:

@@ -178,7 +178,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     # Several brokers under one supervisor are looked at by unit tests only. These start the command in many ways.
     # Nothing of it is loaded by a server that is in nobody's hand.
-    "hand": Subject(("trimq/hand",), ("images",)),
+    "hand": Subject(("deploy/hand", "trimq/hand"), ("hand", "images")),
     "supervising": Subject(("trimq/supervising",), ("cluster", "installs", "service", "wire")),
     # What it makes of a server under a service manager is everybody's: trimq/process, trimq/settings.
     "systemd": Subject(

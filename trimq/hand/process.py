@@ -1,8 +1,8 @@
 """The server's process in the hand of a test: killed, away, and started over the same store and ports.
 
 A kill is what `kill -9` is to files and connections: the process is replaced by another program at once, nothing is
-written or answered any more, and what was in its memory is gone. That program is this module: it keeps the hand's
-address, and becomes the server again when it is told to.
+written or answered any more, and what was in its memory is gone. That program is trimq/hand/down.py: it has the
+hand's address, and becomes the server again when it is told to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from trimq.hand.clock import HandClock
 from trimq.hand.durations import seconds
 from trimq.hand.hand import Hand
 from trimq.hand.operation import Nothing, Operation, Words
-from trimq.hand.server import hand_server
 from trimq.settings.endpoints import Endpoint
 
 # What a server that starts again is told of its clock.
@@ -80,7 +79,7 @@ class Process:
     async def _killed(self, away: float) -> None:
         await _answered()
         words = [self.address, str(away), *self._words]
-        _become([sys.executable, "-m", "trimq.hand.process", *words], self._hand.clock)
+        _become([sys.executable, "-m", "trimq.hand.down", *words], self._hand.clock)
 
     async def _stopped(self) -> None:
         await _answered()
@@ -135,42 +134,3 @@ def hand_of_process() -> Hand:
         gone = (time.time() - left["left_at"]) * 1000 * left["speed"]
         clock.start_at(left["millis"] + gone, left["speed"])
     return Hand(clock)
-
-
-class _Down:
-    """The hand of a server that was killed."""
-
-    def __init__(self) -> None:
-        self.starts = trio.Event()
-        self._run = secrets.token_hex(8)
-
-    async def state(self, _: Nothing) -> State:
-        return State(False, self._run)
-
-    async def restart(self, _: Nothing) -> None:
-        trio.lowlevel.spawn_system_task(self._soon)
-
-    async def _soon(self) -> None:
-        await _answered()
-        self.starts.set()
-
-
-async def stay_down(address: str, away: float, words: list[str]) -> None:
-    """Until it is to start again; then this process is the server."""
-    down = _Down()
-    hand = Hand()
-    hand.operations.clear()
-    hand.add(
-        [
-            Operation("server/restart", Nothing, down.restart, "Start it again."),
-            Operation("server/state", Nothing, down.state, _STATE),
-        ]
-    )
-    async with hand_server(hand, Endpoint.parse(address)):
-        with trio.move_on_after(away if away >= 0 else float("inf")):
-            await down.starts.wait()
-    os.execv(sys.executable, [sys.executable, "-m", "trimq", *words])
-
-
-if __name__ == "__main__":
-    trio.run(stay_down, sys.argv[1], float(sys.argv[2]), sys.argv[3:])

@@ -100,7 +100,9 @@ async def answered(hand: Hand, request: HttpRequest) -> bytes:
     if request.method != "POST":
         raise Refused("405 Method Not Allowed", f"/{path} is asked with POST")
     try:
-        words = msgspec.json.decode(request.body or b"{}", type=operation.words)
+        # An empty map is null in some languages.
+        body = b"{}" if request.body.strip() in (b"", b"null") else request.body
+        words = msgspec.json.decode(body, type=operation.words)
     except msgspec.DecodeError as error:
         known = ", ".join(field.name for field in msgspec.structs.fields(operation.words))
         raise Refused(

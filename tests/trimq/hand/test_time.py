@@ -16,6 +16,7 @@ from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.hand.operation import HandError, Nothing
 from trimq.hand.time import Speed, To
+from trimq.store.timers.wheel import SLOTS, SLOTS_PER_STEP, TimerWheel
 
 TRANSACTION_PREPARED = 4
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -54,6 +55,35 @@ async def test_what_is_not_due_yet_stays(tmp_path: Path) -> None:
         assert await it.hand.time.next_due(Nothing()) is None
         with pytest.raises(HandError, match="nothing is due"):
             await it.hand.time.step(Nothing())
+
+
+async def test_an_empty_wheel_is_looked_through_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with moving(tmp_path) as it:
+        await it.send("Later", "in a day", TIMER_DELAY_SEC="86400", UNIQ_KEY="a")
+        await it.advance("86402s")
+        assert len(it.stored("Later")) == 1
+        looks = 0
+        real = TimerWheel.pass_empty
+
+        def counted(wheel: TimerWheel, begin: int, end: int) -> tuple[int, bool]:
+            nonlocal looks
+            looks += 1
+            return real(wheel, begin, end)
+
+        monkeypatch.setattr(TimerWheel, "pass_empty", counted)
+        assert await it.hand.time.next_due(Nothing()) is None
+        # A year has many turns of the wheel.
+        assert looks <= 2 * (SLOTS // SLOTS_PER_STEP + 2)
+        looks = 0
+        assert await it.hand.time.next_due(Nothing()) is None
+        assert looks <= 8
+        await it.send("Later", "in a minute", TIMER_DELAY_SEC="60", UNIQ_KEY="b")
+        found = await it.hand.time.next_due(Nothing())
+        assert found is not None
+        assert found.what == "timers"
+        assert 59 < found.in_seconds < 62
 
 
 async def test_halves_are_asked_about(tmp_path: Path) -> None:
