@@ -62,8 +62,6 @@ These values promise what TriMQ does not do yet; other values of the same keys s
 TriMQ's own settings that are gone. The first release without one still reads it, with a warning that names what to
 write instead; the release after that does not know it.
 
-| key | gone since | what to write | |
-|---|---|---|---|
 {former}
 """
 
@@ -92,11 +90,18 @@ def settings() -> str:
         tables="\n\n".join(tables),
         refused="\n".join(sorted(refused)),
         idle=_idle(others),
-        former="\n".join(
-            f"| `{one.key}` | {one.gone} | {f'`{one.instead}`' if one.instead else 'nothing'} | {one.why} |"
-            for one in FORMER
-        ),
+        former=_former(),
     )
+
+
+def _former() -> str:
+    rows = [
+        f"| `{one.key}` | {one.gone} | {f'`{one.instead}`' if one.instead else 'nothing'} | {one.why} |"
+        for one in FORMER
+    ]
+    if not rows:
+        return "There is none at present."
+    return "\n".join(["| key | gone since | what to write | |", "|---|---|---|---|", *rows])
 
 
 def _refused_row(key: str, values: str, instead: str) -> str:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 import trio
-import trio.testing
 
 from trimq.hand.clock import HandClock
 from trimq.hand.durations import moment, seconds
@@ -26,6 +25,10 @@ _PAUSE_SECONDS: Final = 0.000_5
 _LOOKS: Final = 200
 _STRIDE_MILLIS: Final = 3_600_000
 _MOST_STOPS: Final = 200_000
+
+# Of trio.testing, which loads pytest where that is installed: a quarter of a server's start.
+_core: Any = trio._core
+_others_wait: Callable[[], Awaitable[None]] = _core.wait_all_tasks_blocked
 
 Due = Callable[[int], dict[str, int]]
 """Of a time in ms since 1970: what happens by the clock up to then, and when; what is over is under way."""
@@ -155,7 +158,7 @@ class Time:
         with trio.move_on_after(_PATIENCE_SECONDS):
             while True:
                 with trio.move_on_after(_PAUSE_SECONDS * 20):
-                    await trio.testing.wait_all_tasks_blocked()
+                    await _others_wait()
                 now = self.clock.millis()
                 if not self._under_way(now):
                     return

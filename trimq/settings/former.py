@@ -44,14 +44,8 @@ class Former:
         return f"{self.key}={shown}: {self.why}; write {self.instead}={value} instead, which is in force ({known})"
 
 
-FORMER: Final[tuple[Former, ...]] = (
-    Former(
-        "checkpointBytes",
-        "0.1.0",
-        "one setting bounds what a start reads again of the log, not only how far apart checkpoints are",
-        instead="recoveryBytes",
-    ),
-)
+# What the newest release does not have, and the one before it had.
+FORMER: Final[tuple[Former, ...]] = ()
 
 
 def by_key() -> dict[str, Former]:

@@ -73,6 +73,7 @@ TABLE: dict[str, tuple[str, tuple[str, ...]]] = {
     # The clock of a server that is in the hand of a test follows nobody else's.
     "trimq/hand/clock.py": (THERE, ("tests/trimq/hand/test_clock.py",)),
     "trimq/hand/faults/faults.py": (THERE, ("tests/trimq/hand/test_ways.py",)),
+    "trimq/hand/looks/snapshots.py": (STAMP, ()),
     "trimq/hand/process.py": (STAMP, ()),
     "trimq/hand/time.py": (THERE, ("tests/trimq/hand/test_time.py",)),
     "trimq/serving/running.py": (STAMP, ()),

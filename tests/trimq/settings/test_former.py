@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 import trimq
+from docs import settings_page
 from docs.settings_page import CONFIGS, settings
 from tests.trimq.settings.test_running import Running
 from trimq.settings import former
@@ -17,9 +18,18 @@ from trimq.settings.rocketmq import unheeded
 from trimq.testing import running_server
 
 DECLARED: Final = {key: one for _, config in CONFIGS for key, one in settings_of(config).items()}
-every_one = pytest.mark.parametrize("one", FORMER, ids=lambda one: one.key)
-# One that had no heir, beside those there are.
+# One that has an heir, beside those there are; there may be none.
+OLD: Final = Former("anOlderName", "0.1.0", "it has a better name", instead="recoveryBytes")
+ROWS: Final = (*FORMER, OLD)
+every_one = pytest.mark.parametrize("one", ROWS, ids=lambda one: one.key)
+# And one that has none.
 GONE: Final = Former("thePastSetting", "0.1.0", "nothing is left to be set")
+
+
+@pytest.fixture(autouse=True)
+def _more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (former, settings_page):
+        monkeypatch.setattr(module, "FORMER", ROWS)
 
 
 def a_value(heir: Setting) -> str:
@@ -106,12 +116,12 @@ def test_the_new_name_wins_in_one_place_and_the_command_line_over_the_file(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     conf = tmp_path / "broker.conf"
-    conf.write_text("checkpointBytes=1\nrecoveryBytes=2\n")
+    conf.write_text("anOlderName=1\nrecoveryBytes=2\n")
     plan = server_plan(ServerOptions(store=tmp_path, config=conf))
     assert plan.store.recovery_bytes == 2
     assert "recoveryBytes is given as well" in caplog.messages[-1]
     conf.write_text("recoveryBytes=2\n")
-    given = ServerOptions(store=tmp_path, config=conf, settings={"checkpointBytes": "3"})
+    given = ServerOptions(store=tmp_path, config=conf, settings={"anOlderName": "3"})
     plan = server_plan(given)
     assert plan.store.recovery_bytes == 3
     assert plan.sources.commanded == {"recoveryBytes"}
@@ -120,7 +130,7 @@ def test_the_new_name_wins_in_one_place_and_the_command_line_over_the_file(
 def test_one_without_an_heir(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(former, "FORMER", (*FORMER, GONE))
+    monkeypatch.setattr(former, "FORMER", (*ROWS, GONE))
     assert current({"thePastSetting": "7", "brokerName": "b"})[0] == {"brokerName": "b"}
     plan = server_plan(ServerOptions(store=tmp_path, settings={"thePastSetting": "7"}))
     assert "thePastSetting" not in plan.sources.texts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -78,3 +80,10 @@ def test_after_its_end_nobody_answers(tmp_path: Path) -> None:
         server.time.now()
     with pytest.raises(HandAway, match="no hand answers at"):
         server.time.now()
+
+
+def test_it_loads_no_pytest() -> None:
+    """As trio.testing would: it takes longer to load than anything of ours."""
+    asked = "import sys, trimq.hand.process; print('pytest' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
