@@ -13,7 +13,10 @@ from compat_tests.servers import artifacts
 
 ROOT = Path(__file__).parents[2]
 JARS = artifacts.cache_root() / artifacts.CLIENT_5 / "lib"
-PAGES = ("README.md", "docs/testing.md", "docs/configuration.md", "docs/mqadmin.md")
+PAGES = (
+    *("README.md", "docs/testing.md", "docs/configuration.md"),
+    *("docs/hand.md", "docs/mqadmin.md"),
+)
 
 
 def snippets(page: str, language: str) -> list[str]:
