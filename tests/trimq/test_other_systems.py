@@ -51,6 +51,10 @@ REACHED: Final = {
     ("base/memory.py", "/proc"): "a file that is not there sets no limit",
     ("base/memory.py", "/sys/fs/cgroup"): "the same",
     (
+        "trimq/hand/faults/disk.py",
+        "/proc/self/fd/",
+    ): "where it is not, every file is taken for one of the store's",
+    (
         "trimq/commands/original/processes.py",
         "/proc",
     ): "where it is not, no server is seen: mqshutdown says so",
