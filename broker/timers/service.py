@@ -278,7 +278,8 @@ class WheelTimers:
         return max(0, self.clock.millis() - self._files.read_time) // 1000
 
     def next_due(self, until: int) -> int | None:
-        """When the first slot that has messages is taken out, in ms since 1970; 0 while some are on their way to it.
+        """When the first slot that has messages is taken out, in ms since 1970; 0 while some are on their way to it, or
+        slots whose time is over are looked at.
 
         None if that is after `until`.
         """
@@ -287,6 +288,8 @@ class WheelTimers:
             return 0
         if not files.is_used or config.timer_stop_dequeue:
             return None
+        if files.is_behind(self.clock.millis()):
+            return 0
         entered, time = self._empty
         if entered != self._enqueue.entered:
             time = 0

@@ -63,11 +63,11 @@ class Child:
         self.stop()
         raise HandError("the server ended before it was ready: " + " ".join(self._last[-3:]))
 
-    def stop(self) -> None:
-        """Cleanly; killed when it takes too long. HandError when it has failed."""
+    def stop(self) -> int:
+        """Cleanly; killed when it takes too long. Its exit code."""
         process = self._process
         if process is None:
-            return
+            return 0
         process.terminate()
         try:
             process.wait(_STOP_SECONDS)
@@ -79,6 +79,7 @@ class Child:
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
+        return process.returncode
 
     def _read(self, stream: IO[str]) -> None:
         """A pipe that nobody reads would stop it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from trimq.hand.client import HandClient
@@ -34,8 +34,10 @@ class ServerTime:
         """For times that a message carries, in ms since 1970."""
         return int(self._client.call("time/now")["millis"])
 
-    def advance(self, by: str | float) -> datetime:
+    def advance(self, by: str | float | timedelta) -> datetime:
         """By "2h", "1m30s", "500ms" or so many seconds. What is due up to then has been stored when it returns."""
+        if isinstance(by, timedelta):
+            by = by.total_seconds()
         return _moment(self._client.call("time/advance", by=by)["millis"])
 
     def to(self, when: str | datetime) -> datetime:

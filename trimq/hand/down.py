@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import socket
 import sys
 import time
@@ -34,6 +35,8 @@ def stay_down(address: str, away: float, words: list[str]) -> None:
             listening.settimeout(left)
             with suppress(TimeoutError), listening.accept()[0] as link, suppress(OSError):
                 starts = _answer(link, run)
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_DFL)
     os.execv(sys.executable, [sys.executable, "-m", "trimq", *words])
 
 
@@ -78,5 +81,12 @@ def _asked(link: socket.socket) -> str:
     return words[1].partition("?")[0].strip("/") if len(words) > 1 else ""
 
 
+def _end(number: int, _: object) -> None:
+    """There is nothing to put in order."""
+    sys.exit(0)
+
+
 if __name__ == "__main__":
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, _end)
     stay_down(sys.argv[1], float(sys.argv[2]), sys.argv[3:])

@@ -22,7 +22,7 @@ import trio
 from trimq.hand.clock import HandClock
 from trimq.hand.durations import seconds
 from trimq.hand.hand import Hand
-from trimq.hand.operation import Nothing, Operation, Words
+from trimq.hand.operation import HandError, Nothing, Operation, Words
 from trimq.settings.endpoints import Endpoint
 
 # What a server that starts again is told of its clock.
@@ -64,17 +64,25 @@ class Process:
             self._words += ["--namesrv-listen", namesrv]
         self._restarts = False
         self._run = secrets.token_hex(8)
+        self._serves = True
 
     async def state(self, _: Nothing) -> State:
-        return State(True, self._run)
+        return State(self._serves, self._run)
 
     async def kill(self, words: Kill) -> None:
         away = _FOREVER if words.away is None else seconds(words.away)
+        self._end()
         trio.lowlevel.spawn_system_task(self._killed, away)
 
     async def restart(self, _: Nothing) -> None:
+        self._end()
         self._restarts = True
         trio.lowlevel.spawn_system_task(self._stopped)
+
+    def _end(self) -> None:
+        if not self._serves:
+            raise HandError("it is ending already: wait until server/state says another run")
+        self._serves = False
 
     async def _killed(self, away: float) -> None:
         await _answered()
@@ -83,6 +91,8 @@ class Process:
 
     async def _stopped(self) -> None:
         await _answered()
+        # A disk that fails would have the stop fail, and nothing would start again.
+        await self._hand.faults.mend_disk(Nothing())
         os.kill(os.getpid(), signal.SIGTERM)
 
     def ended(self) -> None:

@@ -42,7 +42,7 @@ async def hand_server(hand: Hand, endpoint: Endpoint) -> AsyncIterator[Endpoint]
     try:
         sock = listen(endpoint, "hand")
     except AddressError as error:
-        raise AddressError(f"cannot serve the hand on {endpoint}: {error}") from error
+        raise AddressError(f"cannot serve the hand, choose another --hand: {error}") from error
     bound = Endpoint(endpoint.host, sock.getsockname()[1])
     log.warning(
         "this server is in the hand of a test: time, faults and its data can be changed at http://%s",
@@ -89,6 +89,9 @@ async def _serve(sock: trio.socket.SocketType, hand: Hand, room: trio.Semaphore)
 
 async def answered(hand: Hand, request: HttpRequest) -> bytes:
     """The JSON of the answer. Refused."""
+    if "origin" in request.headers:
+        # A browser says so of what a page asks.
+        raise Refused("403 Forbidden", "the hand is for tests, and not for pages of a browser")
     path = request.target.partition("?")[0].strip("/")
     if not path and request.method in ("GET", "HEAD"):
         return msgspec.json.encode([_described(one) for one in hand.operations.values()])

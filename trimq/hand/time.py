@@ -80,25 +80,29 @@ class Time:
         return Shown(text(now), now, clock.speed, clock.ahead / 1000, stops)
 
     async def advance(self, words: Advance) -> Shown:
-        """Everything that is due up to then happens, in order."""
-        return await self._move(self.clock.millis() + round(seconds(words.by) * 1000))
+        """Everything that is due up to then happens, in order. Two at once move it by both."""
+        by = round(seconds(words.by) * 1000)
+        async with self._moving:
+            return await self._move(self.clock.millis() + by)
 
     async def to(self, words: To) -> Shown:
         """HandError for a time that is over."""
         target = moment(words.time)
-        if target < self.clock.millis():
-            raise HandError(
-                f"{words.time} is over: it is {text(self.clock.millis())} here, and time does not go"
-                " back; `reset` begins anew"
-            )
-        return await self._move(target)
+        async with self._moving:
+            if target < self.clock.millis():
+                raise HandError(
+                    f"{words.time} is over: it is {text(self.clock.millis())} here, and time does not go"
+                    " back; store/reset begins anew"
+                )
+            return await self._move(target)
 
     async def step(self, _: Nothing) -> Shown:
         """To the next thing that is due. HandError if there is none within a year."""
         found = await self.next_due(Nothing())
         if found is None:
             raise HandError("nothing is due by the clock within a year")
-        return await self._move(found.millis)
+        async with self._moving:
+            return await self._move(found.millis)
 
     async def freeze(self, _: Nothing) -> Shown:
         self.clock.run_at(0)
@@ -131,15 +135,15 @@ class Time:
     # --- moving
 
     async def _move(self, target: int) -> Shown:
+        """One at a time."""
         stops = 0
-        async with self._moving:
-            await self._flush()
-            for at in self._stops(target):
-                self.clock.move_to(at)
-                await self.settle()
-                stops += 1
-                if stops > _MOST_STOPS:
-                    raise HandError(f"more than {_MOST_STOPS} things are due up to then")
+        await self._flush()
+        for at in self._stops(target):
+            self.clock.move_to(at)
+            await self.settle()
+            stops += 1
+            if stops > _MOST_STOPS:
+                raise HandError(f"more than {_MOST_STOPS} things are due up to then")
         return self.shown(stops)
 
     def _stops(self, target: int) -> Iterator[int]:

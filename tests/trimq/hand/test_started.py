@@ -11,6 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from trimq.commands.cli import main
+from trimq.hand.hand import Hand
+from trimq.hand.server import Refused, answered
+from trimq.process.http import HttpRequest
 from trimq.serving.server import open_server
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.settings.parsing import SettingsError
@@ -68,3 +71,11 @@ def test_a_server_without_it_loads_nothing_of_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_page_in_a_browser_is_not_answered() -> None:
+    """It would say from where it comes; what it asks for could be a reset."""
+    request = HttpRequest("POST", "/time/now", {"origin": "http://elsewhere.example"}, b"{}")
+    with pytest.raises(Refused, match="not for pages of a browser"):
+        await answered(Hand(), request)
+    assert b"millis" in await answered(Hand(), HttpRequest("POST", "/time/now", {}, b"{}"))

@@ -208,6 +208,29 @@ async def test_to_a_time(tmp_path: Path) -> None:
             await it.hand.time.to(To(time="tomorrow"))
 
 
+async def test_two_at_once_move_it_by_both(tmp_path: Path) -> None:
+    async with moving(tmp_path) as it:
+        stopped = await it.hand.time.freeze(Nothing())
+        async with trio.open_nursery() as nursery:
+            for _ in range(4):
+                nursery.start_soon(it.advance, "30d")
+        assert await it.now() == stopped.millis + 120 * 86_400_000
+
+
+async def test_after_years_timers_are_where_the_clock_is(tmp_path: Path) -> None:
+    """Each of their slots was looked at before the time is said to be there."""
+    async with moving(tmp_path) as it:
+        await it.hand.time.freeze(Nothing())
+        await it.send("Years", "two days", TIMER_DELAY_SEC="172800", UNIQ_KEY="a")
+        await it.advance("730d")
+        assert len(it.stored("Years")) == 1
+        now = await it.now()
+        await it.send("Years", "two seconds", TIMER_DELAY_SEC="2", UNIQ_KEY="b")
+        await it.advance("4s")
+        assert len(it.stored("Years")) == 2
+        assert now + 2000 <= it.stored("Years")[1].store_timestamp <= now + 4000
+
+
 async def test_only_the_brokers_time_is_moved(tmp_path: Path) -> None:
     """A NameServer forgets a broker that is silent for two minutes."""
     async with moving(tmp_path) as it:

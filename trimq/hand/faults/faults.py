@@ -192,6 +192,11 @@ class Faults:
         await self._there.heal()
 
     @property
+    def disk_fault(self) -> str | None:
+        """ "full", "read_only", or None."""
+        return None if self._disk is None else self._disk.fault
+
+    @property
     def _there(self) -> Ways:
         if self._ways is None:
             raise HandError(_NOT_STARTED)

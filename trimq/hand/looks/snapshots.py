@@ -112,6 +112,8 @@ async def _renewed(
 ) -> Renewed:
     if hand.renew is None:
         raise HandError("the broker has not started yet: try again when it is ready")
+    if hand.faults.disk_fault is not None:
+        raise HandError("the disk fails, and nothing can be put on it: faults/mend_disk first")
     began = perf_counter()
     try:
         await hand.renew(change, then)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from trimq.hand.client import HandAway
+from trimq.hand.child import Child
+from trimq.hand.client import HandAway, HandClient
+from trimq.hand.client_process import ServerProcess
 from trimq.hand.operation import HandError
 from trimq.testing import TestServer, running_server
 
@@ -45,6 +47,23 @@ def test_killed_and_back(server: TestServer) -> None:
     server.process.kill(away="10ms")
     server.process.wait_until_it_serves()
     assert [message.body for message in server.messages("Killed")] == [b"one"]
+
+
+def test_started_again_from_a_disk_that_fails(server: TestServer) -> None:
+    server.send("Full", "one")
+    server.faults.full_disk()
+    with pytest.raises(HandError, match="faults/mend_disk first"):
+        server.looks.snapshot()
+    server.process.restart()
+    server.send("Full", "two")
+    assert [one.body for one in server.messages("Full")] == [b"one", b"two"]
+
+
+def test_one_that_was_killed_ends_quietly(tmp_path: Path) -> None:
+    child = Child(tmp_path / "store", {})
+    *_, hand = child.start()
+    ServerProcess(HandClient(hand)).kill()
+    assert child.stop() == 0
 
 
 def test_words_that_are_wrong(server: TestServer) -> None:
