@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
@@ -73,12 +74,15 @@ class SparseFile:
 
     def data_end(self) -> int:
         """Where the hole at the file's end begins, if it has one."""
-        position = 0
-        while True:
-            data = self.skip_hole(position)
-            if data >= self.size:
-                return position
-            position = self._hole(data)
+        return max((end for _, end in self.runs()), default=0)
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Where the file holds anything but holes: the begin and the end of each run."""
+        begin = self.skip_hole(0)
+        while begin < self.size:
+            end = self._hole(begin)
+            yield begin, end
+            begin = self.skip_hole(end)
 
     def _hole(self, position: int) -> int:
         try:

@@ -136,23 +136,7 @@ async def _opened(
         refuse_databases, plan.store.root, plan.broker.leave_pending_messages
     )
     store = MessageStore(plan.store, clock.millis)
-    report = await trio.to_thread.run_sync(_open_store, plan, store)
-    log.info(
-        "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
-        plan.store.root,
-        "clean" if report.clean else "not clean",
-        report.end,
-        report.records,
-        report.entries,
-    )
-    if report.cut:
-        log.error("the commit log ends before its checkpoint: messages are lost end=%d", report.end)
-    if report.dropped:
-        log.warning(
-            "bytes after the last whole record removed end=%d bytes=%d",
-            report.end,
-            report.dropped,
-        )
+    _say_how_it_was(plan, await trio.to_thread.run_sync(_open_store, plan, store))
     try:
         await trio.to_thread.run_sync(
             refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
@@ -192,6 +176,24 @@ def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
     # For those who look at the metrics before the first round of cleaning.
     store.cleaning.look_first()
     return report
+
+
+def _say_how_it_was(plan: ServerPlan, report: RecoveryReport) -> None:
+    """The store, when it was opened."""
+    log.info(
+        "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
+        plan.store.root,
+        "clean" if report.clean else "not clean",
+        report.end,
+        report.records,
+        report.entries,
+    )
+    if report.cut:
+        log.error("the commit log ends before its checkpoint: messages are lost end=%d", report.end)
+    if report.dropped:
+        log.warning(
+            "bytes after the last whole record removed end=%d bytes=%d", report.end, report.dropped
+        )
 
 
 def _say_what_was_read(points: RecoveryPoints) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
-from typing import Final
 
-_PIECE: Final = 1 << 20
+from trimq.store.inspecting.sparse_file import WINDOW, SparseFile
 
 
 def copy_folder(source: Path, target: Path, without: Container[str] = ()) -> None:
@@ -41,25 +39,10 @@ def delete(folder: Path) -> None:
 
 def copy_file(source: str, target: str) -> None:
     """With its length, its mode and its holes."""
-    with open(source, "rb", buffering=0) as read, open(target, "wb", buffering=0) as written:
-        status = os.fstat(read.fileno())
-        os.fchmod(written.fileno(), status.st_mode & 0o777)
-        os.ftruncate(written.fileno(), status.st_size)
-        for position, count in _pieces(read.fileno(), status.st_size):
-            os.pwrite(written.fileno(), os.pread(read.fileno(), count, position), position)
-
-
-def _pieces(fd: int, size: int) -> Iterator[tuple[int, int]]:
-    """Where the file has anything but holes: positions, and how many bytes there."""
-    end = 0
-    while end < size:
-        try:
-            position = os.lseek(fd, end, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            # Nothing but a hole up to the end.
-            return
-        end = min(os.lseek(fd, position, os.SEEK_HOLE), size)
-        for piece in range(position, end, _PIECE):
-            yield piece, min(_PIECE, end - piece)
+    with SparseFile(Path(source)) as read, open(target, "wb", buffering=0) as written:
+        os.fchmod(written.fileno(), os.stat(source).st_mode & 0o777)
+        os.ftruncate(written.fileno(), read.size)
+        for begin, end in read.runs():
+            for position in range(begin, end, WINDOW):
+                data = read.fetch(position, min(WINDOW, end - position))
+                os.pwrite(written.fileno(), data, position)
