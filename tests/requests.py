@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
+from trimq.codec.flags import PullFlag
+from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from trimq.codec.headers.topics import CreateTopicRequestHeader
 
@@ -27,6 +29,24 @@ def send_header(topic: str, **fields: Any) -> SendMessageRequestHeader:
 def send_header_v2(topic: str, **fields: Any) -> SendMessageRequestHeaderV2:
     """SEND_MESSAGE_V2, SEND_BATCH_MESSAGE."""
     return SendMessageRequestHeaderV2(topic=topic, **{**_SENT, **fields})
+
+
+def pull_header(
+    group: str, topic: str, offset: int, *, queue_id: int = 0, most: int = 32, wait_millis: int = 0
+) -> PullMessageRequestHeader:
+    """PULL_MESSAGE for all messages, which commits nothing; held for so long if there is none."""
+    return PullMessageRequestHeader(
+        consumer_group=group,
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=offset,
+        max_msg_nums=most,
+        sys_flag=PullFlag.SUBSCRIPTION | (PullFlag.SUSPEND if wait_millis else 0),
+        commit_offset=0,
+        suspend_timeout_millis=wait_millis,
+        subscription="*",
+        sub_version=0,
+    )
 
 
 def topic_header(topic: str, queues: int, **fields: Any) -> CreateTopicRequestHeader:

@@ -61,7 +61,7 @@ class WireClient:
         body: bytes = b"",
         timeout: float | None = None,
     ) -> RemotingCommand:
-        """Refused for an answer that is no success; RemotingTimeout, PeerGone."""
+        """Refused for an answer other than SUCCESS; RemotingTimeout, PeerGone."""
         answer = self._link.request(code, header, body, timeout)
         if answer.code != ResponseCode.SUCCESS:
             raise Refused(answer.code, answer.remark)

@@ -157,7 +157,7 @@ class SlotTable:
                 yield first + slot
 
     def _used_pages(self) -> bytearray:
-        """All that may hold anything but zeros, which are no entries."""
+        """All that may hold anything but zeros: a zero is the mark of an empty slot."""
         used = self._used_before[:]
         for first, end in runs_of(self._changed):
             used[first:end] = self._changed[first:end]

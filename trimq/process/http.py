@@ -27,7 +27,7 @@ class BodyTooLong(Exception):
 
 
 async def read_request(stream: trio.abc.ReceiveStream, most: int = 0) -> HttpRequest | None:
-    """`most`: bytes of a body; 0: bodies are not read. None for what is no request, too long or too slow.
+    """`most`: bytes of a body; 0: bodies are not read. None for something else, and for what is too long or too slow.
 
     BodyTooLong, when the head has been read.
     """

@@ -7,11 +7,11 @@ import pytest
 import trio
 
 import trimq
+from tests.requests import pull_header
 from tests.trimq.clock.jumping import DAY, JUMPS, RealClock
 from trimq.admin.client import AdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.codes import RequestCode
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.records.record import parse_record
 from trimq.remoting.clients.client import Client
 
@@ -63,18 +63,7 @@ async def bodies(client: Client) -> list[str]:
     """All that consumers would get."""
     found = []
     for queue_id in range(8):
-        header = PullMessageRequestHeader(
-            consumer_group="G",
-            topic="T",
-            queue_id=queue_id,
-            queue_offset=0,
-            max_msg_nums=64,
-            sys_flag=4,
-            commit_offset=0,
-            suspend_timeout_millis=0,
-            sub_version=0,
-            subscription="*",
-        )
+        header = pull_header("G", "T", 0, queue_id=queue_id, most=64)
         answer: Any = await client.request(RequestCode.PULL_MESSAGE, header)
         data, at = bytes(answer.body), 0
         while at < len(data):

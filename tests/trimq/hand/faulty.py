@@ -8,25 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import trio
 
-from tests.requests import heartbeat, send_header, send_header_v2, topic_header
+from tests.requests import heartbeat, pull_header, send_header, send_header_v2, topic_header
+from tests.trimq.hand.held import asked, held
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.hand.hand import Hand
 from trimq.remoting.clients.client import Client
-from trimq.serving.server import RunningServer, open_server
-from trimq.settings.options import ServerOptions
+from trimq.serving.server import RunningServer
 
 TOPIC: Final = "T"
 GROUP: Final = "G"
-_SUSPENDS: Final = 2
-_HAS_SUBSCRIPTION: Final = 4
 
 
 @dataclass
@@ -39,9 +35,7 @@ class Faulty:
 
     async def ask(self, path: str, **words: Any) -> Any:
         """The answer as whoever asks over HTTP decodes it. HandError."""
-        operation = self.hand.operations[f"faults/{path}"]
-        answer = await operation.do(msgspec.convert(words, operation.words))
-        return msgspec.json.decode(msgspec.json.encode(answer))
+        return await asked(self.hand, f"faults/{path}", **words)
 
     async def hits(self) -> list[int]:
         return [one["hits"] for one in await self.ask("list")]
@@ -75,18 +69,7 @@ class Faulty:
     async def pull(
         self, offset: int = 0, wait_millis: int = 0, client: Client | None = None
     ) -> RemotingCommand:
-        header = PullMessageRequestHeader(
-            consumer_group=GROUP,
-            topic=TOPIC,
-            queue_id=0,
-            queue_offset=offset,
-            max_msg_nums=32,
-            sys_flag=_HAS_SUBSCRIPTION | (_SUSPENDS if wait_millis else 0),
-            commit_offset=0,
-            suspend_timeout_millis=wait_millis,
-            subscription="*",
-            sub_version=0,
-        )
+        header = pull_header(GROUP, TOPIC, offset, wait_millis=wait_millis)
         return await (client or self.client).request(RequestCode.PULL_MESSAGE, header, timeout=60)
 
     async def beat(self, client_id: str, client: Client | None = None) -> RemotingCommand:
@@ -102,15 +85,8 @@ class Faulty:
 
 @asynccontextmanager
 async def faulty(root: Path, settings: Mapping[str, str] | None = None) -> AsyncIterator[Faulty]:
-    hand = Hand()
-    options = ServerOptions(
-        store=root / "store",
-        listen="127.0.0.1:0",
-        namesrv_listen="127.0.0.1:0",
-        settings=settings or {},
-    )
     async with (
-        open_server(options, hand=hand) as server,
+        held(root / "store", settings) as (hand, server),
         Client.connect(server.broker_addr) as client,
     ):
         it = Faulty(hand, server, client)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tests.requests import send_header, topic_header
+from tests.trimq.hand.held import asked, held
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -17,8 +18,7 @@ from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.codec.records.properties import format_properties
 from trimq.hand.hand import Hand
 from trimq.remoting.clients.client import Client
-from trimq.serving.server import RunningServer, open_server
-from trimq.settings.options import ServerOptions
+from trimq.serving.server import RunningServer
 
 T = TypeVar("T")
 
@@ -40,9 +40,7 @@ class Looking:
 
     async def ask(self, path: str, **words: Any) -> Any:
         """The answer as whoever asks over HTTP decodes it. HandError."""
-        operation = self.hand.operations[path]
-        answer = await operation.do(msgspec.convert(words, operation.words))
-        return msgspec.json.decode(msgspec.json.encode(answer))
+        return await asked(self.hand, path, **words)
 
     async def get(self, answer: type[T], path: str, **words: Any) -> T:
         return msgspec.convert(await self.ask(path, **words), answer)
@@ -75,10 +73,6 @@ class Looking:
 
 @asynccontextmanager
 async def looking(store: Path, settings: Mapping[str, str] | None = None) -> AsyncIterator[Looking]:
-    hand = Hand()
-    options = ServerOptions(
-        store=store, listen="127.0.0.1:0", namesrv_listen="127.0.0.1:0", settings=settings or {}
-    )
-    async with open_server(options, hand=hand) as server, AsyncExitStack() as opened:
+    async with held(store, settings) as (hand, server), AsyncExitStack() as opened:
         client = await opened.enter_async_context(Client.connect(server.broker_addr))
         yield Looking(hand, server, client, opened)

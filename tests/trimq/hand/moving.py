@@ -10,22 +10,20 @@ from time import time_ns
 from typing import Any
 
 from tests.patience import until_in_trio
-from tests.requests import send_header
+from tests.requests import pull_header, send_header
+from tests.trimq.hand.held import held
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.pop import PopMessageRequestHeader
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.records.properties import format_properties
 from trimq.codec.records.record import Record, parse_record
 from trimq.hand.hand import Hand
 from trimq.hand.operation import Nothing
 from trimq.hand.time import Advance, Shown
 from trimq.remoting.clients.client import Client
-from trimq.serving.server import RunningServer, open_server
-from trimq.settings.options import ServerOptions
+from trimq.serving.server import RunningServer
 
 GROUP = "CID_ONS-HTTP-PROXY"
-_SUSPENDS, _HAS_SUBSCRIPTION = 2, 4
 
 
 def real_millis() -> int:
@@ -74,18 +72,7 @@ class Moving:
         return found
 
     async def pull(self, topic: str, offset: int, wait_millis: int) -> RemotingCommand:
-        header = PullMessageRequestHeader(
-            consumer_group=GROUP,
-            topic=topic,
-            queue_id=0,
-            queue_offset=offset,
-            max_msg_nums=32,
-            sys_flag=_HAS_SUBSCRIPTION | (_SUSPENDS if wait_millis else 0),
-            commit_offset=0,
-            suspend_timeout_millis=wait_millis,
-            subscription="*",
-            sub_version=0,
-        )
+        header = pull_header(GROUP, topic, offset, wait_millis=wait_millis)
         return await self.ask(RequestCode.PULL_MESSAGE, header)
 
     async def pop(
@@ -106,12 +93,8 @@ class Moving:
 
 @asynccontextmanager
 async def moving(store: Path, **settings: str) -> AsyncIterator[Moving]:
-    hand = Hand()
-    options = ServerOptions(
-        store=store, listen="127.0.0.1:0", namesrv_listen="127.0.0.1:0", settings=settings
-    )
     async with (
-        open_server(options, hand=hand) as server,
+        held(store, settings) as (hand, server),
         Client.connect(server.broker_addr) as client,
     ):
         yield Moving(hand, server, client)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.requests import send_header
+from tests.requests import pull_header, send_header
 from tests.trimq.hand.faulty import Faulty, code, faulty
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
-from trimq.codec.headers.pull import PullMessageRequestHeader
 
 Ask = Callable[[Faulty], Awaitable[RemotingCommand]]
 
@@ -25,18 +24,7 @@ async def send_to_nowhere(it: Faulty) -> RemotingCommand:
 
 
 def pull(topic: str, group: str) -> Ask:
-    header = PullMessageRequestHeader(
-        consumer_group=group,
-        topic=topic,
-        queue_id=0,
-        queue_offset=0,
-        max_msg_nums=1,
-        sys_flag=4,
-        commit_offset=0,
-        suspend_timeout_millis=0,
-        subscription="*",
-        sub_version=0,
-    )
+    header = pull_header(group, topic, 0, most=1)
 
     async def ask(it: Faulty) -> RemotingCommand:
         return await it.client.request(RequestCode.PULL_MESSAGE, header)

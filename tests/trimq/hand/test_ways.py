@@ -88,7 +88,7 @@ async def test_away_until_a_time_of_the_server(tmp_path: Path) -> None:
 async def test_who_has_just_come_is_cut_off_too(tmp_path: Path) -> None:
     async with faulty(tmp_path) as it:
         host, port = it.server.broker_addr.split(":")
-        # It says nothing yet, so it is no connection yet.
+        # It says nothing yet, so it does not count as a connection.
         async with await trio.open_tcp_stream(host, int(port)) as silent:
             await until_in_trio(lambda: it.hand.broker.servers[0].door.inside > 1)
             await it.ask("away")

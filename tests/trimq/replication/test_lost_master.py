@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.patience import until
+from tests.requests import pull_header
 from tests.trimq.replication.pair import Broker, Pair
 from tests.trimq.replication.test_promoted_offsets import commit, offset_at
 from tests.trimq.supervising.test_running_family import AWAY, has_topic, send
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.headers.topics import DeleteTopicRequestHeader
 from trimq.codec.records.record import parse_record
 from trimq.remoting.clients.blocking import BlockingClient
@@ -21,7 +21,6 @@ from trimq.remoting.clients.blocking import BlockingClient
 # One from before the copies that are brought back, the other from after that.
 OLD, NEW = "Promoted", "Later"
 COUNT = 20
-HAS_SUBSCRIPTION = 4
 
 
 def fill(broker: Broker, topic: str) -> None:
@@ -34,18 +33,7 @@ def readable(broker: Broker, topic: str) -> int:
     found = offset = 0
     with BlockingClient(broker.addr, timeout=30) as client:
         while True:
-            header = PullMessageRequestHeader(
-                consumer_group="Readers",
-                topic=topic,
-                queue_id=0,
-                queue_offset=offset,
-                max_msg_nums=32,
-                sys_flag=HAS_SUBSCRIPTION,
-                commit_offset=0,
-                suspend_timeout_millis=0,
-                subscription="*",
-                sub_version=0,
-            )
+            header = pull_header("Readers", topic, offset)
             answer = client.request(RequestCode.PULL_MESSAGE, header)
             if answer.code != ResponseCode.SUCCESS:
                 return found

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from compat_tests.servers.processes import free_port
 from tests.patience import until
+from tests.requests import pull_header
 from tests.trimq.replication.pair import Pair, Process
 from tests.trimq.supervising.test_running_family import AWAY, send
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -25,22 +26,10 @@ TOPIC = "Read"
 SOON, TRIES = 2, 6
 # Of a client on a machine that has much else to do.
 PATIENCE = 30
-SUSPEND, HAS_SUBSCRIPTION = 2, 4
 
 
 def pull(offset: int, wait: int = 0) -> PullMessageRequestHeader:
-    return PullMessageRequestHeader(
-        consumer_group="Readers",
-        topic=TOPIC,
-        queue_id=0,
-        queue_offset=offset,
-        max_msg_nums=32,
-        sys_flag=HAS_SUBSCRIPTION | (SUSPEND if wait else 0),
-        commit_offset=0,
-        suspend_timeout_millis=wait,
-        subscription="*",
-        sub_version=0,
-    )
+    return pull_header("Readers", TOPIC, offset, wait_millis=wait)
 
 
 def test_a_slave_answers_readers_with_and_without_its_master(pair: Pair) -> None:

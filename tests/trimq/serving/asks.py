@@ -1,16 +1,13 @@
 """Sends and pulls of the topic Flush, each on a connection of its own, for servers whose disk is the matter."""
 
-from tests.requests import send_header
+from tests.requests import pull_header, send_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 TOPIC = "Flush"
 QUEUES = 16
-SUSPENDS = 2
-HAS_SUBSCRIPTION = 4
 
 
 def send(
@@ -25,18 +22,7 @@ def send(
 
 def pull(addr: str, offset: int, wait_millis: int = 0) -> RemotingCommand:
     """One message of queue 0, by a group that every broker has."""
-    header = PullMessageRequestHeader(
-        consumer_group="CID_ONS-HTTP-PROXY",
-        topic=TOPIC,
-        queue_id=0,
-        queue_offset=offset,
-        max_msg_nums=1,
-        sys_flag=HAS_SUBSCRIPTION | (SUSPENDS if wait_millis else 0),
-        commit_offset=0,
-        suspend_timeout_millis=wait_millis,
-        subscription="*",
-        sub_version=0,
-    )
+    header = pull_header("CID_ONS-HTTP-PROXY", TOPIC, offset, most=1, wait_millis=wait_millis)
     with BlockingClient(addr, timeout=60) as client:
         return client.request(RequestCode.PULL_MESSAGE, header)
 

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tests.requests import pull_header
 from tests.trimq.serving.forge import Forge, Forged
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand, encode_command
 from trimq.codec.headers.base import Header, encode_header
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.clients.blocking import BlockingClient
 
-HAS_SUBSCRIPTION = 4
 # What was written since the last checkpoint is scanned at start. With RocketMQ's minute between two of them, a server
 # that is killed every second scans all that there is, each time.
 OFTEN_CHECKPOINTED: Final = {
@@ -82,18 +81,7 @@ def encode(code: int, opaque: int, header: Header, body: bytes) -> bytes:
 
 
 def pull(client: BlockingClient, place: Place, offset: int) -> RemotingCommand:
-    header = PullMessageRequestHeader(
-        consumer_group="Readers",
-        topic=place[0],
-        queue_id=place[1],
-        queue_offset=offset,
-        max_msg_nums=1000,
-        sys_flag=HAS_SUBSCRIPTION,
-        commit_offset=0,
-        suspend_timeout_millis=0,
-        subscription="*",
-        sub_version=0,
-    )
+    header = pull_header("Readers", place[0], offset, queue_id=place[1], most=1000)
     return client.request(RequestCode.PULL_MESSAGE, header)
 
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 import trimq
-from tests.requests import send_header
+from tests.requests import pull_header, send_header
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.route import TopicRouteData
@@ -23,7 +23,6 @@ from trimq.codec.java.properties import read_properties
 from trimq.remoting.clients.client import Client
 
 TOPIC = "TBW102"
-HAS_SUBSCRIPTION = 4
 FROM_ELSEWHERE = b"PROXY TCP4 192.0.2.1 192.0.2.9 56324 10911\r\n"
 
 
@@ -126,18 +125,7 @@ async def test_the_commands_of_a_container_class(tmp_path: Path) -> None:
 
 def _pull() -> PullMessageRequestHeader:
     """One message of queue 0, by a group that every broker has."""
-    return PullMessageRequestHeader(
-        consumer_group="CID_ONS-HTTP-PROXY",
-        topic=TOPIC,
-        queue_id=0,
-        queue_offset=0,
-        max_msg_nums=1,
-        sys_flag=HAS_SUBSCRIPTION,
-        commit_offset=0,
-        suspend_timeout_millis=0,
-        subscription="*",
-        sub_version=0,
-    )
+    return pull_header("CID_ONS-HTTP-PROXY", TOPIC, 0, most=1)
 
 
 async def _send_and_pull(address: str) -> None:

@@ -4,9 +4,8 @@ import shutil
 from pathlib import Path
 
 import trimq
-from tests.requests import send_header_v2, topic_header
+from tests.requests import pull_header, send_header_v2, topic_header
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.records.batch import BatchItem, join_batch, split_batch
 from trimq.codec.records.record import parse_record
 from trimq.remoting.clients.client import Client
@@ -29,18 +28,7 @@ async def send(client: Client) -> str:
 
 
 async def pull(client: Client, offset: int) -> tuple[str, list[int]]:
-    header = PullMessageRequestHeader(
-        consumer_group="C",
-        topic="Batches",
-        queue_id=0,
-        queue_offset=offset,
-        max_msg_nums=32,
-        sys_flag=4,
-        commit_offset=0,
-        suspend_timeout_millis=0,
-        subscription="*",
-        sub_version=0,
-    )
+    header = pull_header("C", "Batches", offset)
     pulled = await client.request(RequestCode.PULL_MESSAGE, header)
     assert pulled.code == ResponseCode.SUCCESS
     data, at, found = bytes(pulled.body), 0, []

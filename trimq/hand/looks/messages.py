@@ -77,7 +77,7 @@ def seen(message: Message) -> SeenMessage:
 
 
 def text_of(body: bytes) -> str | None:
-    """None when it is no UTF-8."""
+    """None when it is not UTF-8."""
     try:
         return body.decode()
     except UnicodeDecodeError:

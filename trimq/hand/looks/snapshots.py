@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trimq.hand.hand import Hand
 
 SNAPSHOTS: Final = "snapshots"
-# What is no part of the store's state.
+# What does not belong to the store's state.
 _STAYS: Final = (SNAPSHOTS, "lock", "abort")
 # A name with a comma is none that can be asked for.
 _GONE: Final = ",gone-"
