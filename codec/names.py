@@ -70,6 +70,40 @@ ONSAPI_OWNER_GROUP: Final = "CID_ONSAPI_OWNER"
 TRANS_GROUP: Final = "CID_RMQ_SYS_TRANS"
 REVIVE_GROUP: Final = "CID_RMQ_SYS_REVIVE_GROUP"
 
+# TopicValidator's list; what begins with SYSTEM_PREFIX belongs to it, too.
+SYSTEM_TOPICS: Final = frozenset(
+    {
+        AUTO_CREATE_TOPIC,
+        SCHEDULE_TOPIC,
+        BENCHMARK_TOPIC,
+        TRANS_HALF_TOPIC,
+        TRANS_OP_HALF_TOPIC,
+        ROCKSDB_TRANS_HALF_TOPIC,
+        ROCKSDB_TRANS_OP_HALF_TOPIC,
+        TRACE_TOPIC,
+        TRANS_CHECK_MAX_TIME_TOPIC,
+        SELF_TEST_TOPIC,
+        OFFSET_MOVED_EVENT,
+        CHECKPOINT_TOPIC,
+    }
+)
+# MixAll.isSysConsumerGroupPullMessage: groups whose pulls are exempt from the ordinary rules.
+_SYSTEM_PULL_GROUPS: Final = frozenset(
+    {
+        DEFAULT_CONSUMER_GROUP,
+        TOOLS_CONSUMER_GROUP,
+        SCHEDULE_CONSUMER_GROUP,
+        FILTERSRV_CONSUMER_GROUP,
+        MONITOR_CONSUMER_GROUP,
+        SELF_TEST_CONSUMER_GROUP,
+        ONS_HTTP_PROXY_GROUP,
+        ONSAPI_PERMISSION_GROUP,
+        ONSAPI_OWNER_GROUP,
+        ONSAPI_PULL_GROUP,
+        TRANS_GROUP,
+    }
+)
+
 # The tag of a record that takes a timer message back.
 RECALL_TAG: Final = "_RECALL_TAG_"
 
@@ -146,3 +180,16 @@ def allows_light(topic: str) -> bool:
     return (
         not topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SYSTEM_PREFIX)) and topic != SCHEDULE_TOPIC
     )
+
+
+def is_system_topic(name: str) -> bool:
+    """The fixed system topics; those named after a cluster and its brokers are known to brokers only."""
+    return name in SYSTEM_TOPICS or name.startswith(SYSTEM_PREFIX)
+
+
+def is_system_group(name: str) -> bool:
+    return name.startswith(SYSTEM_GROUP_PREFIX)
+
+
+def is_system_pull_group(name: str) -> bool:
+    return name in _SYSTEM_PULL_GROUPS or name.startswith(SYSTEM_GROUP_PREFIX)

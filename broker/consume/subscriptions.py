@@ -23,11 +23,10 @@ from trimq.broker.filters.tags import (
 from trimq.broker.groups.consumers.group import CONSUME_ACTIVELY
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.topics.names import is_system_pull_group
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
-from trimq.codec.names import SEE_FAQ
+from trimq.codec.names import SEE_FAQ, is_system_pull_group
 from trimq.codec.sql.expression import Expression
 
 log = logging.getLogger("trimq.consume")

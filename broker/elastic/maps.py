@@ -17,7 +17,7 @@ from trimq.broker.elastic.partition_routing import OldLists, PartitionRouting
 from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.steps import Steps, at_once
 from trimq.broker.tables.attributes import is_compacted
-from trimq.broker.topics.names import is_system_topic, validate_topic
+from trimq.broker.topics.names import validate_topic
 from trimq.broker.topics.queue_choice import existing_queue
 from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES, has_batch_queues
 from trimq.broker.topics.table import Topics
@@ -29,6 +29,7 @@ from trimq.codec.bodies.elastic import (
 )
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm
+from trimq.codec.names import is_system_topic
 from trimq.store.errors import MessageTooLarge
 
 log = logging.getLogger("trimq.elastic")

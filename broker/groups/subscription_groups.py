@@ -21,9 +21,10 @@ from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.broker.tables.new_names import NewNames
 from trimq.broker.tables.persisted_table import PersistedTable
 from trimq.broker.tables.replicated import Replicated, Take
-from trimq.broker.topics.names import is_system_group, validate_group
+from trimq.broker.topics.names import validate_group
 from trimq.codec import names
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from trimq.codec.names import is_system_group
 from trimq.remoting.growth_limits import check_room
 
 log = logging.getLogger("trimq.broker")

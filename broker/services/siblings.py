@@ -13,12 +13,12 @@ from typing import Final
 import trio
 
 from trimq.base.waits import Wakeup
-from trimq.broker.topics.names import is_system_topic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig, header_fields
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader
+from trimq.codec.names import is_system_topic
 from trimq.remoting.clients.client import Client, Tls
 from trimq.remoting.errors import TransportError
 

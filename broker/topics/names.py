@@ -7,52 +7,19 @@ import re
 from typing import Final
 
 from trimq.codec.names import (
-    AUTO_CREATE_TOPIC,
-    BENCHMARK_TOPIC,
-    CHECKPOINT_TOPIC,
-    DEFAULT_CONSUMER_GROUP,
     DLQ_PREFIX,
-    FILTERSRV_CONSUMER_GROUP,
-    MONITOR_CONSUMER_GROUP,
     OFFSET_MOVED_EVENT,
-    ONS_HTTP_PROXY_GROUP,
-    ONSAPI_OWNER_GROUP,
-    ONSAPI_PERMISSION_GROUP,
-    ONSAPI_PULL_GROUP,
     RETRY_PREFIX,
     ROCKSDB_TRANS_HALF_TOPIC,
     ROCKSDB_TRANS_OP_HALF_TOPIC,
-    SCHEDULE_CONSUMER_GROUP,
     SCHEDULE_TOPIC,
-    SELF_TEST_CONSUMER_GROUP,
     SELF_TEST_TOPIC,
-    SYSTEM_GROUP_PREFIX,
-    SYSTEM_PREFIX,
-    TOOLS_CONSUMER_GROUP,
-    TRACE_TOPIC,
     TRANS_CHECK_MAX_TIME_TOPIC,
-    TRANS_GROUP,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
     is_brokers_own,
 )
 
-SYSTEM_TOPICS: Final = frozenset(
-    {
-        AUTO_CREATE_TOPIC,
-        SCHEDULE_TOPIC,
-        BENCHMARK_TOPIC,
-        TRANS_HALF_TOPIC,
-        TRANS_OP_HALF_TOPIC,
-        ROCKSDB_TRANS_HALF_TOPIC,
-        ROCKSDB_TRANS_OP_HALF_TOPIC,
-        TRACE_TOPIC,
-        TRANS_CHECK_MAX_TIME_TOPIC,
-        SELF_TEST_TOPIC,
-        OFFSET_MOVED_EVENT,
-        CHECKPOINT_TOPIC,
-    }
-)
 NOT_ALLOWED_SEND_TOPICS: Final = frozenset(
     {
         SCHEDULE_TOPIC,
@@ -65,23 +32,6 @@ NOT_ALLOWED_SEND_TOPICS: Final = frozenset(
         ROCKSDB_TRANS_OP_HALF_TOPIC,
     }
 )
-# MixAll.isSysConsumerGroupPullMessage: groups whose pulls are exempt from the ordinary rules.
-_SYSTEM_PULL_GROUPS: Final = frozenset(
-    {
-        DEFAULT_CONSUMER_GROUP,
-        TOOLS_CONSUMER_GROUP,
-        SCHEDULE_CONSUMER_GROUP,
-        FILTERSRV_CONSUMER_GROUP,
-        MONITOR_CONSUMER_GROUP,
-        SELF_TEST_CONSUMER_GROUP,
-        ONS_HTTP_PROXY_GROUP,
-        ONSAPI_PERMISSION_GROUP,
-        ONSAPI_OWNER_GROUP,
-        ONSAPI_PULL_GROUP,
-        TRANS_GROUP,
-    }
-)
-
 _PATTERN: Final = "^[%|a-zA-Z0-9_-]+$"
 _LEGAL: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 _TOPIC_MAX_LENGTH: Final = 127
@@ -117,19 +67,6 @@ def validate_group(name: str) -> str | None:
     return None
 
 
-def is_system_topic(name: str) -> bool:
-    """The fixed system topics; Topics.is_system_topic adds those named after cluster and broker."""
-    return name in SYSTEM_TOPICS or name.startswith(SYSTEM_PREFIX)
-
-
 def is_not_allowed_send_topic(name: str) -> bool:
     """Those of TopicValidator, and topics of the broker's own that the original leaves open."""
     return name in NOT_ALLOWED_SEND_TOPICS or is_brokers_own(name)
-
-
-def is_system_group(name: str) -> bool:
-    return name.startswith(SYSTEM_GROUP_PREFIX)
-
-
-def is_system_pull_group(name: str) -> bool:
-    return name in _SYSTEM_PULL_GROUPS or name.startswith(SYSTEM_GROUP_PREFIX)

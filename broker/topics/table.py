@@ -22,7 +22,6 @@ from trimq.broker.tables.replicated import Replicated, Take
 from trimq.broker.topics.auto_create import AutoCreate
 from trimq.broker.topics.deleted_topics import DeletedTopicNames
 from trimq.broker.topics.mappings import TopicMappings
-from trimq.broker.topics.names import SYSTEM_TOPICS, is_system_topic
 from trimq.broker.topics.system import system_topics
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 from trimq.codec.codes import ResponseCode
@@ -31,8 +30,10 @@ from trimq.codec.names import (
     AUTO_CREATE_TOPIC,
     DLQ_PREFIX,
     RETRY_PREFIX,
+    SYSTEM_TOPICS,
     TRANS_CHECK_MAX_TIME_TOPIC,
     is_light,
+    is_system_topic,
 )
 from trimq.remoting.contract import LimitReached
 from trimq.remoting.growth_limits import check_room

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Each in a file of its name.
-_OTHERS: Final = ("check", "health", "inspect", "install-service", "offsets", "spark")
+_OTHERS: Final = ("check", "health", "inspect", "install-service", "offsets", "proxy", "spark")
 
 SERVER_EXAMPLES = """
 \b
@@ -41,7 +41,7 @@ Examples:
 """
 
 
-def _logging_options(command: F) -> F:
+def logging_options(command: F) -> F:
     command = click.option(
         "--log-format", type=click.Choice(logs.FORMATS), default="text", show_default=True
     )(command)
@@ -159,7 +159,7 @@ def main() -> None:
     help="Serve --hand to other machines, too: they may delete all.",
 )
 @click.option("--supervised", is_flag=True, hidden=True)
-@_logging_options
+@logging_options
 def server(
     log_level: str,
     log_format: str,
@@ -192,7 +192,7 @@ def server(
 
         return lambda: run_server(chosen, print_ready)
 
-    _run(start, log_level, log_format)
+    run(start, log_level, log_format)
 
 
 @main.command()
@@ -205,7 +205,7 @@ def server(
     "--config", type=click.Path(path_type=Path, readable=False), help="A RocketMQ namesrv.conf."
 )
 @click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A setting.")
-@_logging_options
+@logging_options
 def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
     """Run a NameServer on its own.
 
@@ -222,10 +222,10 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
         chosen = NamesrvOptions(settings=parse_assignments(assignments), **options)
         return lambda: run_namesrv(chosen, print_ready)
 
-    _run(start, log_level, log_format)
+    run(start, log_level, log_format)
 
 
-def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
+def run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
     """Run an async main until it ends; a clean shutdown (SIGINT, SIGTERM) is exit code 0."""
     logs.configure(log_level, log_format)
     logs.switch_level_on_signal(log_level)

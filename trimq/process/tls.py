@@ -6,6 +6,7 @@ In RocketMQ a configured certificate counts only with tls.test.mode.enable=false
 import dataclasses
 import logging
 import ssl
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -50,8 +51,11 @@ def tls_in_force(config: TlsConfig) -> TlsConfig:
     return dataclasses.replace(config, **{name: getattr(found, name) for name in names})
 
 
-def server_tls(config: TlsConfig) -> ServerTls:
-    """How clients may talk to this server; SettingsError when files or settings are unusable."""
+def server_tls(config: TlsConfig, protocols: Sequence[str] = ()) -> ServerTls:
+    """How clients may talk to this server, in which of the protocols by ALPN.
+
+    SettingsError when files or settings are unusable.
+    """
     config = tls_in_force(config)
     mode = TlsMode(config.mode)
     if mode is TlsMode.DISABLED:
@@ -68,7 +72,7 @@ def server_tls(config: TlsConfig) -> ServerTls:
         )
     _check_client_auth(config)
     files = (config.certificate, config.key, config.authorities)
-    source = TlsContext(partial(_server_context, config), files)
+    source = TlsContext(partial(_server_context, config, protocols), files)
     try:
         if config.certificate:
             source.current()
@@ -89,8 +93,10 @@ def _check_client_auth(config: TlsConfig) -> None:
         )
 
 
-def _server_context(config: TlsConfig) -> ssl.SSLContext:
+def _server_context(config: TlsConfig, protocols: Sequence[str] = ()) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
     if config.certificate:
         load_pair(context, config.certificate, config.key, config.key_password)
     else:

@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from trimq.broker.groups.subscription_groups import PREDEFINED
-from trimq.broker.topics.names import is_system_group
-from trimq.codec.names import DLQ_PREFIX, dlq_topic, retry_topic
+from trimq.codec.names import DLQ_PREFIX, dlq_topic, is_system_group, retry_topic
 from trimq.hand.operation import HandError
 from trimq.wiring.broker import Broker
 

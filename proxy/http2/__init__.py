@@ -1,0 +1,1 @@
+"""HTTP/2, sans-IO: bytes in, events out."""

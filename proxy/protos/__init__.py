@@ -1,0 +1,1 @@
+"""The messages of apache.rocketmq.v2, generated from the .proto files beside."""

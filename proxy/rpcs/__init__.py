@@ -1,0 +1,1 @@
+"""The calls of apache.rocketmq.v2.MessagingService, one file each: check, ask, answer."""
