@@ -1,4 +1,4 @@
-"""The proxy's settings, under ProxyConfig's names and with its defaults; times in milliseconds where the name says so."""
+"""The proxy's settings, under ProxyConfig's names and with its defaults."""
 
 from dataclasses import dataclass
 

@@ -37,7 +37,7 @@ _TYPES: Final = {
 
 @dataclass(slots=True)
 class Popped:
-    """One message of an answer. `handle`: what it is acknowledged with; `attempts`: how often it was consumed before."""
+    """One message of an answer. `handle`: to acknowledge it with; `attempts`: how often it was consumed before."""
 
     record: Record
     properties: dict[str, str]

@@ -1,4 +1,4 @@
-"""How a call ends, as its answer says: codes of apache.rocketmq.v2, and what servers' codes become (ResponseBuilder)."""
+"""How a call ends, as its answer says: the protocol's codes, and what servers' codes become (ResponseBuilder)."""
 
 import logging
 from typing import Final

@@ -1,4 +1,6 @@
-"""Runs a driver behind the official proxy: ``python -m compat_tests.scenarios.behind_proxy FOLDER WORD...``.
+"""Runs a driver behind a proxy: ``python -m compat_tests.scenarios.behind_proxy [--ours] FOLDER WORD...``.
+
+It is the official one, or TriMQ's.
 
 The words are the driver's command, with the NameServer's address behind ``--namesrv``. The proxy is started before that
 NameServer and stopped at the end; ``@grpc`` and ``@remoting`` in the words become its two addresses. A scenario that
@@ -14,13 +16,19 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from compat_tests.servers.our_proxy import OurProxy
 from compat_tests.servers.proxy import Proxy, end_with_parent
 
 
 def main() -> int:
-    folder, words = Path(sys.argv[1]), sys.argv[2:]
+    given = sys.argv[1:]
+    kind: type[Proxy | OurProxy] = Proxy
+    if given[0] == "--ours":
+        kind = OurProxy
+        del given[0]
+    folder, words = Path(given[0]), given[1:]
     signal.signal(signal.SIGTERM, _leave)
-    proxy = Proxy(folder / "proxy", words[words.index("--namesrv") + 1]).start()
+    proxy = kind(folder / "proxy", words[words.index("--namesrv") + 1]).start()
     try:
         places = {"@grpc": proxy.grpc, "@remoting": proxy.remoting}
         for mark, place in places.items():
@@ -30,7 +38,7 @@ def main() -> int:
         proxy.stop()
 
 
-def _run(words: list[str], proxy: Proxy, wanted: Path) -> int:
+def _run(words: list[str], proxy: Proxy | OurProxy, wanted: Path) -> int:
     with subprocess.Popen(words, preexec_fn=end_with_parent) as driver:  # noqa: PLW1509 - no thread runs here
         try:
             while driver.poll() is None:
