@@ -17,7 +17,7 @@ from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.pop.checkpoints.offsets import PopOffsets
 from trimq.broker.pop.order.rules import OrderedBlocks, OrderedQueue
 from trimq.broker.pop.order.timeouts import BlockTimeouts
-from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left
+from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left, use_up
 from trimq.broker.records import load_cold
 from trimq.broker.stats.traffic import Traffic
 from trimq.codec.bodies.pop import OrderInfo
@@ -236,6 +236,8 @@ class LitePopping:
             return ResponseCode.POLLING_TIMEOUT
         key = header.client_id, "", 0
         waited = await self._waits.wait(key, left / 1000, seen=pop.news)
+        if waited is Waited.TIME_OUT:
+            use_up(header, self._block_timeouts.clock)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 
     def wake(self, client_id: str) -> bool:

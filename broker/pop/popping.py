@@ -22,7 +22,7 @@ from trimq.broker.pop.checkpoints.notes import Notes
 from trimq.broker.pop.checkpoints.offsets import PopOffsets
 from trimq.broker.pop.order.orderly import Orderly
 from trimq.broker.pop.reading.checks import MOST_MESSAGES, PopChecks, Wanted, too_long
-from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left
+from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left, use_up
 from trimq.broker.pop.reading.result import PopResult, as_asked, offsets_in, records_in
 from trimq.broker.pop.reading.selection import DRAWN_FROM, Place, Shares, places
 from trimq.broker.produce.puts.rules import PutRefused
@@ -218,6 +218,8 @@ class Popping:
         key = header.topic, header.consumer_group, header.queue_id
         wanted = pop.wanted
         waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter, pop.news)
+        if waited is Waited.TIME_OUT:
+            use_up(header, self._clock)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 
     def wake_next(self, pop: PopResult) -> None:

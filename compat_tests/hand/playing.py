@@ -58,7 +58,7 @@ def play_java(folder: Path) -> Played:
     command += ["--disable-ansi-colors", "--include-classname=.*", f"--reports-dir={folder}"]
     for file in sorted((FOLDER / "java").glob("*Stories.java")):
         command += ["--select-class", file.stem]
-    output = _run(command, folder)
+    output = run(command, folder)
     failures = {}
     for report in folder.glob("TEST-*.xml"):
         for case in ElementTree.parse(report).iter("testcase"):
@@ -69,7 +69,7 @@ def play_java(folder: Path) -> Played:
 
 
 def play_go(folder: Path) -> Played:
-    output = _run([str(_go_program()), "-test.v"], folder)
+    output = run([str(_go_program()), "-test.v"], folder)
     failures = {
         name: None if result == "PASS" else _of_go(output, name)
         for result, name in _GO.findall(output)
@@ -103,7 +103,7 @@ def _build_go(made: Path, files: list[Path], helper: Path) -> None:
         raise RuntimeError(f"go could not build the stories:\n{done.stdout}{done.stderr[-4000:]}")
 
 
-def _run(command: list[str], folder: Path) -> str:
+def run(command: list[str], folder: Path) -> str:
     """What it prints, to the end; with the `trimq` of this Python on its path."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(artifacts.ROOT)}

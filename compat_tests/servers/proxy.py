@@ -28,9 +28,9 @@ def end_with_parent() -> None:
 
 
 class Proxy:
-    """Default settings but for addresses and ports. It is on the JVM also where brokers run in containers."""
+    """Default settings but for addresses, ports and `more`. It is on the JVM also where brokers run in containers."""
 
-    def __init__(self, home: Path, namesrv: str) -> None:
+    def __init__(self, home: Path, namesrv: str, **more: object) -> None:
         self._home = home
         (home / "conf").mkdir(parents=True, exist_ok=True)
         (home / "tmp").mkdir(exist_ok=True)
@@ -44,6 +44,7 @@ class Proxy:
             "grpcServerPort": grpc,
             "remotingListenPort": remoting,
             "localServeAddr": HOST,
+            **more,
         }
         self._file.write_text(json.dumps(settings))
         self._log = home / "proxy.log"

@@ -8,7 +8,7 @@ from trimq.base.waits import Waited
 from trimq.broker.lite.notification import LiteNotification
 from trimq.broker.pop.peek import Peek
 from trimq.broker.pop.reading.checks import PopChecks, Wanted
-from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left
+from trimq.broker.pop.reading.long_polling import PopLongPolling, time_left, use_up
 from trimq.broker.pop.reading.selection import DRAWN_FROM
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader
@@ -72,6 +72,8 @@ class Notification(Processor[NotificationRequestHeader]):
             waited = await self._next(header, wanted, left / 1000)
             if waited is Waited.FULL:
                 return _answer(False, full=True)
+            if waited is Waited.TIME_OUT:
+                use_up(header, self._clock)
             try:
                 # Its topic or group may be gone.
                 self._check(header, request.peer)

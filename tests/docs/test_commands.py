@@ -38,7 +38,12 @@ OTHERS: Final[Mapping[str, Mapping[str, str | None]]] = {
     "docs/durability.md": dict.fromkeys(
         ("rm", "truncate"), "tests/store/opening/test_refused_stores.py"
     ),
-    "docs/hand.md": {"curl": "tests/trimq/hand/processes/test_typed.py"},
+    "docs/hand.md": {
+        "curl": "tests/trimq/hand/processes/test_typed.py",
+        **dict.fromkeys(
+            ("cp", "export", "go", "mkdir", "mvn"), "compat_tests/hand/test_projects.py"
+        ),
+    },
     "docs/image.md": {"docker": "compat_tests/images/test_image.py"},
     "docs/in-tests.md": dict.fromkeys(
         ("docker", "export", "grep"), "compat_tests/images/test_recipes.py"

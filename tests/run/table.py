@@ -98,7 +98,7 @@ _LIVE: Final = (
     _live("chart", "releases", "chart chart_runs chart_containers", tools=("Go",), seconds=150),
     _live("reports", "reports", seconds=120),
     # Without a tool, the stories that need it are left out.
-    _live("hand", "hand", tools=(), seconds=100),
+    _live("hand", "hand", tools=(), seconds=180),
     _live("filters", "filters drift", seconds=80),
 )
 

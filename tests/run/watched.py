@@ -178,7 +178,9 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     ),
     # Several brokers under one supervisor are looked at by unit tests only. These start the command in many ways.
     # Nothing of it is loaded by a server that is in nobody's hand.
-    "hand": Subject(("deploy/hand", "trimq/hand"), ("hand", "images")),
+    "hand": Subject(("deploy/hand/go", "deploy/hand/java", "trimq/hand"), ("hand", "images")),
+    # Services that are tested with it.
+    "hand-projects": Subject(("deploy/hand/examples",), ("hand",)),
     "supervising": Subject(("trimq/supervising",), ("cluster", "installs", "service", "wire")),
     # What it makes of a server under a service manager is everybody's: trimq/process, trimq/settings.
     "systemd": Subject(

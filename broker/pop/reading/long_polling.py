@@ -43,6 +43,11 @@ def time_left(asked: Asked, clock: Clock) -> int:
     return born + asked.poll_time - _AHEAD - now
 
 
+def use_up(asked: Asked, clock: Clock) -> None:
+    """It has waited for its time: none is left of it by this clock either, which may stand still (trimq/hand)."""
+    asked.poll_time = clock.millis() - clock.of_peer(asked.born_time) + _AHEAD
+
+
 class _Wait(Waiter):
     __slots__ = ("codes", "filter")
 

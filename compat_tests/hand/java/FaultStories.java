@@ -78,6 +78,8 @@ class FaultStories extends Story {
         begin();
         rocketmq.loseAnswer();
         assertThrows(Exception.class, () -> producer.send(order));
+        // The client closes the connection on which it waited in vain, and may do so under this one.
+        producer.setRetryTimesWhenSendFailed(2);
         producer.send(order);
         assertEquals(List.of("order 7", "order 7"), rocketmq.waitFor(topic, 2));
         MessageExt first = next();

@@ -35,7 +35,7 @@ func Start(t testing.TB, settings ...string) *Server {
 		return s
 	}
 	words := []string{"server", "--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0",
-		"--hand", "127.0.0.1:0", "--store", t.TempDir()}
+		"--hand", "127.0.0.1:0", "--store", t.TempDir(), "--log-level", "warning"}
 	for _, setting := range settings {
 		words = append(words, "--set", setting)
 	}

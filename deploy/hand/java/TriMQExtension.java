@@ -111,7 +111,7 @@ public final class TriMQExtension implements BeforeAllCallback, AfterEachCallbac
     @Override public void beforeAll(ExtensionContext context) throws IOException {
         if (hand != null) return;
         String store = Files.createTempDirectory("trimq").toString();
-        List<String> command = new ArrayList<>(List.of("trimq", "server", "--store", store));
+        List<String> command = new ArrayList<>(List.of("trimq", "server", "--store", store, "--log-level", "warning"));
         for (String where : List.of("--listen", "--namesrv-listen", "--hand"))
             command.addAll(List.of(where, "127.0.0.1:0"));
         for (String setting : settings) command.addAll(List.of("--set", setting));

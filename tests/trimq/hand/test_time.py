@@ -14,6 +14,7 @@ from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody, MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.pop import NotificationRequestHeader
 from trimq.hand.operation import HandError, Nothing
 from trimq.hand.time import Speed, To
 from trimq.store.timers.wheel import SLOTS, SLOTS_PER_STEP, TimerWheel
@@ -142,6 +143,37 @@ async def test_long_polls_end(tmp_path: Path) -> None:
                 assert codes == []
                 await it.advance("6s")
             assert codes == [code]
+
+
+@pytest.mark.parametrize("kind", ["pull", "pop", "notification"])
+async def test_long_polls_end_by_the_clients_time_while_the_clock_stands(
+    tmp_path: Path, kind: str
+) -> None:
+    async with moving(tmp_path) as it:
+        await it.ask(
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+            None,
+            encode_body(SubscriptionGroupConfig(group_name="G")),
+        )
+        await it.send("T", "taken")
+        assert (await it.pop("T", "G")).code == ResponseCode.SUCCESS
+        await it.hand.time.freeze(Nothing())
+        with trio.fail_after(5):
+            if kind == "pull":
+                assert (await it.pull("T", 1, 60)).code == ResponseCode.PULL_NOT_FOUND
+            elif kind == "pop":
+                answer = await it.pop("T", "G", wait_millis=100)
+                assert answer.code == ResponseCode.POLLING_TIMEOUT
+            else:
+                header = NotificationRequestHeader(
+                    consumer_group="G",
+                    topic="T",
+                    queue_id=-1,
+                    poll_time=100,
+                    born_time=real_millis(),
+                )
+                answer = await it.ask(RequestCode.NOTIFICATION, header)
+                assert (answer.ext_fields or {})["hasMsg"] == "false"
 
 
 async def test_locks_expire_and_clients_stay(tmp_path: Path) -> None:
