@@ -194,7 +194,8 @@ class Wakeup:
 
     def __init__(self, clock: Clock | None = None) -> None:
         """`clock`: by whose time `wait` waits; None: Trio's."""
-        self._waits = Waits[Waiter](clock=clock, for_peers=False)
+        self._clock = clock or Clock()
+        self._waits = Waits[Waiter](clock=self._clock, for_peers=False)
         self._seen = 0
 
     def give(self) -> None:
@@ -207,8 +208,11 @@ class Wakeup:
         """Until then, or until `seconds` have passed; whether there was a `give`. `gather`: seconds to wait for what
         comes with the first, if nobody gives `hurry`.
         """
+        began = self._clock.current_time()
         await trio.lowlevel.checkpoint()
-        is_given = await self._waits.hold(Waiter(_SERVICE), seconds, self._seen) is Waited.WOKEN
+        # A test may have moved the time meanwhile.
+        left = max(seconds - (self._clock.current_time() - began), 0)
+        is_given = await self._waits.hold(Waiter(_SERVICE), left, self._seen) is Waited.WOKEN
         if gather and is_given and hurry is None:
             await trio.sleep(gather)
         elif gather and is_given and hurry is not None:

@@ -15,6 +15,7 @@ import trimq
 from bench.servers.subjects import ROOT
 from bench.servers.trees import Against
 
+_PROGRAM: Final = "python -m bench"
 PAGE: Final = ROOT / "bench" / "RESULTS.md"
 _HEAD: Final = """# Measurements
 
@@ -29,7 +30,9 @@ of the broker process (TriMQ's holds the NameServer too). RssAnon is memory that
 """
 
 
-def command_line(words: Sequence[str], against: Against | None = None) -> str:
+def command_line(
+    words: Sequence[str], against: Against | None = None, program: str = _PROGRAM
+) -> str:
     """What the user typed, or would type; another tree is its commit, wherever it lies."""
     shown = list(words)
     if against is not None:
@@ -37,24 +40,30 @@ def command_line(words: Sequence[str], against: Against | None = None) -> str:
         if "=" not in shown[at]:
             del shown[at + 1]
         shown[at] = f"--against {against.other_commit}"
-    return " ".join(["python -m bench", *shown])
+    return " ".join([program, *shown])
 
 
-def circumstances(against: Against | None = None) -> str:
+def circumstances(against: Against | None = None, program: str = _PROGRAM) -> str:
     """The command, when and where it ran."""
     return (
-        f"`{command_line(sys.argv[1:], against)}`, {datetime.date.today().isoformat()}, {os.cpu_count()} cores, "
+        f"`{command_line(sys.argv[1:], against, program)}`, {datetime.date.today().isoformat()}, "
+        f"{os.cpu_count()} cores, "
         f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
         f"TriMQ {trimq.__version__}."
     )
 
 
 def write_section(
-    name: str, title: str, text: str, page: Path = PAGE, against: Against | None = None
+    name: str,
+    title: str,
+    text: str,
+    page: Path = PAGE,
+    against: Against | None = None,
+    program: str = _PROGRAM,
 ) -> None:
     """Put a section on the page, in place of what it said before; a new one goes to the end."""
     section = (
-        f"<!-- {name} -->\n## {title}\n\n{circumstances(against)}\n\n{text.strip()}\n"
+        f"<!-- {name} -->\n## {title}\n\n{circumstances(against, program)}\n\n{text.strip()}\n"
         f"<!-- end {name} -->\n"
     )
     old = page.read_text() if page.exists() else ""

@@ -52,7 +52,7 @@ class WheelTimers:
         # Up to when what is stored is on the wheel; and where its queue ended at some moment before.
         self._fed = 0
         self._sample = 0, 0
-        # When so many had been put on the wheel, it was empty up to that time.
+        # When its log ended there, the wheel was empty up to that time.
         self._empty = 0, 0
         self.look_at = self._expired.look_at
         self._pause = Wakeup()
@@ -290,15 +290,15 @@ class WheelTimers:
             return None
         if files.is_behind(self.clock.millis()):
             return 0
-        entered, time = self._empty
-        if entered != self._enqueue.entered:
+        log_end, time = self._empty
+        if log_end != files.log.end:
             time = 0
         time, found = max(time, files.read_time), False
         # No message waits longer than one turn of the wheel.
         end = min(until, files.read_time + files.wheel.slots * files.precision)
         while not found and time < end:
             time, found = files.wheel.pass_empty(time, end)
-        self._empty = self._enqueue.entered, time
+        self._empty = files.log.end, time
         return time + files.precision if found else None
 
     def enqueued_per_second(self) -> float:

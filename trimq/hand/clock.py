@@ -10,7 +10,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
+from math import ceil, inf
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -20,6 +20,8 @@ from trimq.base.clock import Clock
 
 # How many changes are known, for times that peers have said before them.
 _MOST_PIECES: Final = 10_000
+# What floats do not say of a time in seconds since 1970 is less.
+_EXACT_MILLIS: Final = 0.01
 
 
 class _Piece(NamedTuple):
@@ -42,6 +44,14 @@ class _Limit:
         self.scope = scope
         self.due = due
         self.bound = bound
+
+
+def _whole(millis: float) -> float:
+    """The millisecond that was meant: seconds are not exact, and a clock that stands still never gets behind it."""
+    if millis == inf:
+        return millis
+    nearest = round(millis)
+    return nearest if abs(millis - nearest) < _EXACT_MILLIS else millis
 
 
 class HandClock(Clock):
@@ -99,7 +109,7 @@ class HandClock(Clock):
     def move_on_after(self, seconds: float, for_peer: bool = False) -> Iterator[trio.CancelScope]:
         bound = trio.current_time() + seconds if for_peer else inf
         with trio.CancelScope() as scope:
-            one = _Limit(scope, self.millis() + seconds * 1000, bound)
+            one = _Limit(scope, _whole(self.millis() + seconds * 1000), bound)
             self._limits.add(one)
             try:
                 self._set(one)
@@ -138,6 +148,9 @@ class HandClock(Clock):
         self._go_on(now, self._pieces[-1].at(now), speed)
 
     def _go_on(self, real: float, shown: float, speed: float) -> None:
+        if speed == 0:
+            # Who asks how long it is until a millisecond, and waits so long, is there then.
+            shown = ceil(shown)
         self._pieces.append(_Piece(real, shown, speed))
         del self._pieces[:-_MOST_PIECES]
         for one in self._limits:

@@ -73,12 +73,23 @@ def _asked(link: socket.socket) -> str:
     head, _, body = data.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
     fields = {line.partition(":")[0].lower(): line.partition(":")[2].strip() for line in lines[1:]}
+    if "transfer-encoding" in fields:
+        _read_chunks(link, body)
+        body = b""
     size = fields.get("content-length", "0")
     left = int(size) - len(body) if size.isdecimal() else 0
     while 0 < left <= _MOST_BYTES and (more := link.recv(8192)):
         left -= len(more)
     words = lines[0].split()
     return words[1].partition("?")[0].strip("/") if len(words) > 1 else ""
+
+
+def _read_chunks(link: socket.socket, begun: bytes) -> None:
+    """A body in chunks, of which nothing is wanted."""
+    end, left = begun[-5:], _MOST_BYTES
+    while end != b"0\r\n\r\n" and left > 0 and (more := link.recv(8192)):
+        left -= len(more)
+        end = (end + more)[-5:]
 
 
 def _end(number: int, _: object) -> None:

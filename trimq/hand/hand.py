@@ -34,7 +34,8 @@ class Hand:
         self.time = Time(self.clock, self._due, self._flush)
         self.operations: dict[str, Operation[Any]] = {}
         self.add(self.time.operations)
-        self.add(Seeding().operations)
+        self.seeding = Seeding()
+        self.add(self.seeding.operations)
         self.faults = Faults()
         self.add(fault_operations(self.faults))
         self._broker: Broker | None = None

@@ -32,9 +32,11 @@ class Operation(Generic[R]):
     """`path` is what follows the slash in HTTP: `time/advance`. `doc` is one sentence for the reference.
 
     `do` runs on the server's loop, and returns what msgspec can write as JSON: a Struct, a list of them, None.
+    `ends_with_client`: it is cancelled when whoever has asked leaves.
     """
 
     path: str
     words: type[R]
     do: Callable[[R], Awaitable[Any]]
     doc: str
+    ends_with_client: bool = False

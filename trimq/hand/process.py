@@ -19,14 +19,13 @@ from typing import Any, Final
 import msgspec
 import trio
 
-from trimq.hand.clock import HandClock
 from trimq.hand.durations import seconds
 from trimq.hand.hand import Hand
 from trimq.hand.operation import HandError, Nothing, Operation, Words
 from trimq.settings.endpoints import Endpoint
 
-# What a server that starts again is told of its clock.
-CLOCK: Final = "TRIMQ_HAND_CLOCK"
+# What a server that starts again is told of its clock and its seed.
+LEFT: Final = "TRIMQ_HAND_LEFT"
 _FOREVER: Final = -1.0
 _STATE: Final = "Whether it serves, and which run of it this is."
 
@@ -87,7 +86,7 @@ class Process:
     async def _killed(self, away: float) -> None:
         await _answered()
         words = [self.address, str(away), *self._words]
-        _become([sys.executable, "-m", "trimq.hand.down", *words], self._hand.clock)
+        _become([sys.executable, "-m", "trimq.hand.down", *words], self._hand)
 
     async def _stopped(self) -> None:
         await _answered()
@@ -98,7 +97,7 @@ class Process:
     def ended(self) -> None:
         """After a clean stop. Does not return if it is to start again."""
         if self._restarts:
-            _become([sys.executable, "-m", "trimq", *self._words], self._hand.clock)
+            _become([sys.executable, "-m", "trimq", *self._words], self._hand)
 
     @property
     def operations(self) -> list[Operation[Any]]:
@@ -124,10 +123,10 @@ async def _answered() -> None:
     await trio.sleep(0.02)
 
 
-def _become(words: list[str], clock: HandClock) -> None:
-    os.environ[CLOCK] = json.dumps(
-        {"millis": clock.millis(), "speed": clock.speed, "left_at": time.time()}
-    )
+def _become(words: list[str], hand: Hand) -> None:
+    clock = hand.clock
+    left = {"millis": clock.millis(), "speed": clock.speed, "left_at": time.time()}
+    os.environ[LEFT] = json.dumps({**left, "seed": hand.seeding.given})
     sys.stdout.flush()
     # What is ignored stays so in the program that comes next.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -136,11 +135,13 @@ def _become(words: list[str], clock: HandClock) -> None:
 
 
 def hand_of_process() -> Hand:
-    """Its clock stands as it did when the process before this one ended, and has gone on since."""
-    said = os.environ.pop(CLOCK, None)
-    clock = HandClock()
+    """Its clock stands as it did when the process before this one ended, and has gone on since; chance begins anew."""
+    said = os.environ.pop(LEFT, None)
+    hand = Hand()
     if said is not None:
         left = json.loads(said)
         gone = (time.time() - left["left_at"]) * 1000 * left["speed"]
-        clock.start_at(left["millis"] + gone, left["speed"])
-    return Hand(clock)
+        hand.clock.start_at(left["millis"] + gone, left["speed"])
+        if left["seed"] is not None:
+            hand.seeding.begin(left["seed"])
+    return hand

@@ -19,9 +19,18 @@ class Seed(Words):
 
 
 class Seeding:
+    def __init__(self) -> None:
+        # What was asked for last.
+        self.given: int | None = None
+
     async def seed(self, words: Seed) -> None:
-        random.seed(words.seed)
-        _order_of_tasks(words.seed)
+        self.begin(words.seed)
+
+    def begin(self, seed: int) -> None:
+        """From its first draw on."""
+        self.given = seed
+        random.seed(seed)
+        _order_of_tasks(seed)
 
     @property
     def operations(self) -> list[Operation[Any]]:

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 import trio
 
 from trimq.hand.hand import Hand
-from trimq.hand.operation import HandError, Operation
-from trimq.process.http import BodyTooLong, HttpRequest, read_request, send_answer
+from trimq.hand.operation import HandError, Operation, Words
+from trimq.hand.told import words_of
+from trimq.process.http import (
+    BodyTooLong,
+    HttpRequest,
+    NoLength,
+    read_request,
+    read_rest,
+    send_answer,
+)
 from trimq.settings.endpoints import AddressError, Endpoint
 from trimq.settings.listening import listen
 
@@ -26,6 +35,8 @@ log = logging.getLogger("trimq.hand")
 _MOST_BODY: Final = 1 << 20
 _JSON: Final = "application/json"
 _CONNECTIONS: Final = 64
+
+Do = Callable[[Operation[Any], Words], Awaitable[Any]]
 
 
 class Refused(Exception):
@@ -61,34 +72,78 @@ async def _accept(listening: trio.socket.SocketType, hand: Hand) -> None:
         while True:
             await room.acquire()
             sock, _ = await listening.accept()
-            nursery.start_soon(_serve, sock, hand, room)
+            nursery.start_soon(_serve, sock, hand, room, nursery)
 
 
-async def _serve(sock: trio.socket.SocketType, hand: Hand, room: trio.Semaphore) -> None:
+async def _serve(
+    sock: trio.socket.SocketType, hand: Hand, room: trio.Semaphore, watchers: trio.Nursery
+) -> None:
     try:
         with sock:
             stream = trio.SocketStream(sock)
-            status, answer = "413 Content Too Large", b""
-            method = "POST"
+            method, is_read = "POST", False
             try:
                 request = await read_request(stream, _MOST_BODY)
                 if request is None:
                     return
-                method = request.method
-                status, answer = "200 OK", await answered(hand, request)
+                method, is_read = request.method, True
+                status, answer = (
+                    "200 OK",
+                    await answered(hand, request, partial(_while_it_is_there, stream, watchers)),
+                )
             except BodyTooLong:
-                answer = _error(f"a body has a length, and at most {_MOST_BODY} bytes")
+                status = "413 Content Too Large"
+                answer = _error(f"a body has at most {_MOST_BODY} bytes")
+            except NoLength:
+                status = "411 Length Required"
+                answer = _error(
+                    "bodies in chunks are not read: say Content-Length, and send it in one piece"
+                )
             except Refused as refused:
                 status, answer = refused.status, _error(str(refused))
             await send_answer(stream, method, status, _JSON, answer)
+            if not is_read:
+                await read_rest(stream)
     except (OSError, trio.BrokenResourceError) as error:
         log.debug("hand: connection failed: reason=%s", error)
     finally:
         room.release()
 
 
-async def answered(hand: Hand, request: HttpRequest) -> bytes:
-    """The JSON of the answer. Refused."""
+async def _while_it_is_there(
+    stream: trio.SocketStream, watchers: trio.Nursery, operation: Operation[Any], words: Words
+) -> Any:
+    """None, and nobody hears of it, when its client has left before it was done."""
+    if not operation.ends_with_client:
+        return await operation.do(words)
+    work, watch = trio.CancelScope(), trio.CancelScope()
+    watchers.start_soon(_watch, stream, work, watch)
+    try:
+        with work:
+            return await operation.do(words)
+    finally:
+        watch.cancel()
+    log.info("hand: its client has left before it was done: path=%s", operation.path)
+    return None
+
+
+async def _watch(
+    stream: trio.SocketStream, work: trio.CancelScope, watch: trio.CancelScope
+) -> None:
+    with watch:
+        # It has sent its request, and that all of it is read.
+        with suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            while await stream.receive_some(1024):
+                pass
+        work.cancel()
+
+
+async def _simply(operation: Operation[Any], words: Words) -> Any:
+    return await operation.do(words)
+
+
+async def answered(hand: Hand, request: HttpRequest, do: Do = _simply) -> bytes:
+    """The JSON of the answer. `do`: how an operation is done. Refused."""
     if "origin" in request.headers:
         # A browser says so of what a page asks.
         raise Refused("403 Forbidden", "the hand is for tests, and not for pages of a browser")
@@ -103,16 +158,8 @@ async def answered(hand: Hand, request: HttpRequest) -> bytes:
     if request.method != "POST":
         raise Refused("405 Method Not Allowed", f"/{path} is asked with POST")
     try:
-        # An empty map is null in some languages.
-        body = b"{}" if request.body.strip() in (b"", b"null") else request.body
-        words = msgspec.json.decode(body, type=operation.words)
-    except msgspec.DecodeError as error:
-        known = ", ".join(field.name for field in msgspec.structs.fields(operation.words))
-        raise Refused(
-            "400 Bad Request", f"/{path}: {error}; it takes: {known or 'nothing'}"
-        ) from None
-    try:
-        return msgspec.json.encode(await operation.do(words))
+        words = words_of(operation, request.body)
+        return msgspec.json.encode(await do(operation, words))
     except HandError as error:
         raise Refused("400 Bad Request", str(error)) from None
     except Exception as error:

@@ -135,9 +135,11 @@ class Time:
     # --- moving
 
     async def _move(self, target: int) -> Shown:
-        """One at a time."""
+        """One at a time. Cancelled, the clock stays at the stop that it has reached."""
         stops = 0
         await self._flush()
+        # Until then nobody knows when that is due.
+        await self.settle()
         for at in self._stops(target):
             self.clock.move_to(at)
             await self.settle()
@@ -184,9 +186,17 @@ class Time:
                 "time/advance",
                 Advance,
                 self.advance,
-                "Move on by so much; returns when what was due is stored or on its way to a client.",
+                "Move on by so much; returns when what was due is stored or on its way to a client. It ends where"
+                " it is when the client leaves.",
+                ends_with_client=True,
             ),
-            Operation("time/to", To, self.to, "Move on to this time, which has a time zone."),
+            Operation(
+                "time/to",
+                To,
+                self.to,
+                "Move on to this time, which has a time zone.",
+                ends_with_client=True,
+            ),
             Operation("time/step", Nothing, self.step, "Move on to the next thing that is due."),
             Operation(
                 "time/next", Nothing, self.next_due, "What is due next, and when; null for nothing."

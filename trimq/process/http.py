@@ -10,6 +10,7 @@ import trio
 REQUEST_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 10
 _HEAD_BYTES: Final = 8192
+_REST_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,17 @@ class HttpRequest:
 
 
 class BodyTooLong(Exception):
-    """It is longer than may be, or its length is not said."""
+    """It is longer than may be."""
+
+
+class NoLength(Exception):
+    """It comes in chunks, or says no number of bytes."""
 
 
 async def read_request(stream: trio.abc.ReceiveStream, most: int = 0) -> HttpRequest | None:
     """`most`: bytes of a body; 0: bodies are not read. None for something else, and for what is too long or too slow.
 
-    BodyTooLong, when the head has been read.
+    BodyTooLong, NoLength, when the head has been read.
     """
     data = b""
     end = -1
@@ -65,7 +70,9 @@ async def _body(
     stream: trio.abc.ReceiveStream, headers: dict[str, str], begun: bytes, most: int
 ) -> bytes | None:
     said = headers.get("content-length", "0")
-    if "transfer-encoding" in headers or not said.isdecimal() or int(said) > most:
+    if "transfer-encoding" in headers or not said.isdecimal():
+        raise NoLength
+    if int(said) > most:
         raise BodyTooLong
     size = int(said)
     while len(begun) < size:
@@ -86,3 +93,11 @@ async def send_answer(
     ).encode()
     with trio.move_on_after(ANSWER_SECONDS):
         await stream.send_all(head if method == "HEAD" else head + body)
+
+
+async def read_rest(stream: trio.SocketStream) -> None:
+    """What was answered before it was read to its end: whoever still sends would lose the answer otherwise."""
+    with trio.move_on_after(REQUEST_SECONDS):
+        await stream.send_eof()
+        while await stream.receive_some(_REST_BYTES):
+            pass

@@ -203,7 +203,7 @@ async def open_namesrv(
         resources=process.resources,
     )
     if hand is not None:
-        hand.faults.attach_name_server(dispatcher, server)
+        hand.faults.attach_name_server(dispatcher, server, namesrv.parts.processors)
     sock = listen(plan.listen, NAMESRV, process.passed)
     bound = Endpoint(plan.listen.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:

@@ -12,6 +12,7 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -150,8 +151,15 @@ def camel(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def settings_of(config: type[Any]) -> dict[str, Setting]:
+def settings_of(config: type[Any]) -> Mapping[str, Setting]:
     """RocketMQ key -> setting, for every one that a config class declares."""
+    hashable: Any = config
+    return _settings_of(hashable)
+
+
+# The types are texts, and take a millisecond to read.
+@cache
+def _settings_of(config: Any) -> Mapping[str, Setting]:
     hints = typing.get_type_hints(config)
     found = {}
     for field in dataclasses.fields(config):
@@ -160,7 +168,7 @@ def settings_of(config: type[Any]) -> dict[str, Setting]:
             key = declaration.key or camel(field.name)
             kind = _plain_type(hints[field.name])
             found[key] = Setting(key, field.name, kind, declaration, field)
-    return found
+    return types.MappingProxyType(found)
 
 
 def _plain_type(hint: Any) -> Any:

@@ -7,6 +7,8 @@ that promises nothing starts, also `authenticationEnabled=false`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from trimq.base.setting_fields import WHEN_GIVEN, WHEN_TRUE, Refusal, unless
@@ -305,7 +307,8 @@ _REFUSED: Final = (
 )  # fmt: skip
 
 
-def unheeded() -> dict[str, Unheeded]:
+@cache
+def unheeded() -> Mapping[str, Unheeded]:
     """All of them by key."""
     found = {
         key: Unheeded(key, reason) for reason, keys in _HARMLESS.items() for key in keys.split()
@@ -318,4 +321,4 @@ def unheeded() -> dict[str, Unheeded]:
     found |= {
         key: Unheeded(key, instead, Refusal(promise, instead)) for key, promise, instead in _REFUSED
     }
-    return found
+    return MappingProxyType(found)

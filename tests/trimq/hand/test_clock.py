@@ -60,6 +60,54 @@ async def test_who_sleeps_is_woken_when_the_time_is_moved(
     assert woken == [10, 20, 30]
 
 
+async def test_a_stopped_clock_that_is_moved_to_a_millisecond_is_there() -> None:
+    """Whatever became of the milliseconds as seconds, in a float."""
+    clock = HandClock()
+    clock.run_at(0)
+    for millis in range(1, 3000):
+        due = clock.millis() + millis
+        with clock.move_on_after((due - clock.millis()) / 1000) as scope:
+            clock.move_to(due - 1)
+            assert scope.deadline == inf
+            clock.move_to(due)
+            assert scope.deadline <= trio.current_time()
+    with clock.move_on_after(inf) as scope:
+        clock.move_to(clock.millis() + 10**12)
+        assert scope.deadline == inf
+
+
+async def test_a_service_that_is_about_to_wait_sees_that_the_time_is_moved(
+    nursery: trio.Nursery,
+) -> None:
+    """It has said how long, and others have their turn before it waits. Trio draws who that is."""
+    clock = HandClock()
+    clock.run_at(0)
+    late: list[int] = []
+
+    async def waits() -> None:
+        due = clock.millis() + 10_000
+        await Wakeup(clock).wait(10)
+        late.append(clock.millis() - due)
+
+    for _ in range(30):
+        nursery.start_soon(waits)
+        await trio.lowlevel.checkpoint()
+        # Where it had not begun when the time was moved, the second one is its own.
+        for _ in range(2):
+            clock.move_to(clock.millis() + 10_000)
+            await trio.testing.wait_all_tasks_blocked()
+    assert late == [0] * 30
+
+
+async def test_a_clock_stops_at_a_whole_millisecond() -> None:
+    """Or somebody who waits for the next one would be woken before it, again and again."""
+    clock = HandClock()
+    for _ in range(50):
+        clock.run_at(1)
+        clock.run_at(0)
+        assert clock.millis() == pytest.approx(clock.current_time() * 1000, abs=0.001)
+
+
 async def test_peers_are_not_kept_waiting_by_a_stopped_clock(
     nursery: trio.Nursery, mock_clock: trio.testing.MockClock
 ) -> None:

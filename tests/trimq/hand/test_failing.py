@@ -259,6 +259,7 @@ CANNOT_BE: list[tuple[str, dict[str, Any], str]] = [
     ("fail", {"code": 2, "requests": "PULL_MESAGE"}, "did you mean PULL_MESSAGE"),
     ("fail", {"code": 2, "probability": 0}, "above 0, and at most 1"),
     ("slow", {"by": "5 parsecs"}, "500ms"),
+    ("slow", {"by": 0}, "above 0"),
     ("remove", {"number": 7}, "no fault 7"),
     ("away", {"during": 1, "until": "2027-01-01T00:00Z"}, "real time, or until"),
     ("away", {"until": "1999-01-01T00:00Z"}, "is over"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
+from trimq.hand.hand import Hand
 from trimq.hand.operation import Nothing
+from trimq.hand.process import LEFT, _become, hand_of_process
 from trimq.hand.seeding import Seed
 
 COUNT = 24
@@ -52,6 +55,25 @@ async def test_the_same_seed_is_the_same_run(tmp_path: Path) -> None:
     assert one == again
     assert one != other
     assert sum(map(len, one)) == COUNT
+
+
+async def test_a_server_that_starts_again_draws_from_its_seed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it is given by the process before it."""
+    monkeypatch.setattr("os.execv", lambda *_: None)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    # It is as before when the test has ended.
+    monkeypatch.setenv(LEFT, "")
+    hand = Hand()
+    await hand.operations["server/seed"].do(Seed(seed=7))
+    first = random.random()
+    _become(["another"], hand)
+    random.seed(8)
+    again = hand_of_process()
+    assert random.random() == first
+    assert again.seeding.given == 7
+    assert LEFT not in os.environ
 
 
 @pytest.fixture(autouse=True)

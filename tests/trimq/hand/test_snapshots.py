@@ -15,7 +15,7 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.codec.records.properties import format_properties
 from trimq.hand.looks.answers import Sent
-from trimq.hand.looks.files import copy_folder, delete, move_away
+from trimq.hand.looks.files import bring_back, delete, keep, move_away
 from trimq.hand.operation import HandError
 from trimq.remoting.clients.client import Client
 from trimq.remoting.errors import PeerGone
@@ -163,7 +163,7 @@ async def test_what_cannot_be_changed_is_said_and_the_broker_goes_on(
         def full(*_: object) -> None:
             raise OSError("no room")
 
-        monkeypatch.setattr("trimq.hand.looks.files.copy_folder", full)
+        monkeypatch.setattr("trimq.hand.looks.files.keep", full)
         with pytest.raises(HandError, match="could not be changed: no room"):
             await it.ask("store/snapshot")
         await it.connect_again()
@@ -179,9 +179,18 @@ async def test_a_log_elsewhere_is_not_kept(opens: Opens, tmp_path: Path) -> None
             await it.ask("store/snapshot")
 
 
+def tree(folder: Path) -> dict[str, str | None]:
+    """The text of each file; None of a folder."""
+    return {
+        str(one.relative_to(folder)): None if one.is_dir() else one.read_text()
+        for one in folder.rglob("*")
+    }
+
+
 def test_a_copy_has_the_length_the_mode_and_the_holes(tmp_path: Path) -> None:
-    source, target = tmp_path / "source", tmp_path / "target"
+    source, kept, target = (tmp_path / name for name in ("source", "kept", "target"))
     (source / "sub").mkdir(parents=True)
+    target.mkdir()
     long = source / "sub" / "long"
     with long.open("wb") as file:
         file.write(b"begin")
@@ -189,11 +198,9 @@ def test_a_copy_has_the_length_the_mode_and_the_holes(tmp_path: Path) -> None:
         file.write(b"middle")
         file.truncate(1 << 30)
     long.chmod(0o600)
-    (source / "empty").touch()
-    (source / "left").write_text("x")
-    copy_folder(source, target, ("left",))
+    keep(source, kept)
+    bring_back(kept, target, tmp_path / "gone")
     copied = target / "sub" / "long"
-    assert {one.name for one in target.iterdir()} == {"sub", "empty"}
     assert copied.stat().st_size == 1 << 30
     assert copied.stat().st_mode & 0o777 == 0o600
     assert copied.stat().st_blocks * 512 < 1 << 20
@@ -201,8 +208,43 @@ def test_a_copy_has_the_length_the_mode_and_the_holes(tmp_path: Path) -> None:
         assert file.read(6) == b"begin\0"
         file.seek(64 << 20)
         assert file.read(7) == b"middle\0"
-    move_away(target, target / "kept" / "gone", ("empty", "kept"))
-    assert sorted(os.listdir(target)) == ["empty", "kept"]
-    assert (target / "kept" / "gone" / "sub" / "long").exists()
-    delete(target / "kept")
-    assert os.listdir(target) == ["empty"]
+
+
+def test_what_is_brought_back_is_what_was_kept(tmp_path: Path) -> None:
+    """And nothing of what came since."""
+    source, kept, gone = (tmp_path / name for name in ("source", "kept", "gone"))
+    (source / "queues" / "A" / "0").mkdir(parents=True)
+    (source / "empty").mkdir()
+    (source / "queues" / "A" / "0" / "file").write_text("a")
+    (source / "lock").write_text("x")
+    before = tree(source)
+    keep(source, kept, ("lock",))
+    # A copy has no folders.
+    assert [one.name for one in kept.iterdir() if one.is_dir()] == []
+    (source / "queues" / "A" / "0" / "file").write_text("b")
+    (source / "queues" / "A" / "0" / "later").write_text("b")
+    (source / "queues" / "B").mkdir()
+    (source / "queues" / "B" / "lock").write_text("b")
+    (source / "empty").rmdir()
+    (source / "empty").write_text("b")
+    (source / "lock").write_text("y")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "theirs").write_text("t")
+    (source / "link").symlink_to(elsewhere)
+    bring_back(kept, source, gone, ("lock",))
+    assert tree(source) == {**before, "lock": "y"}
+    # Behind a link are others' files.
+    assert tree(elsewhere) == {"theirs": "t"}
+    delete(gone)
+    assert not gone.exists()
+    assert tree(elsewhere) == {"theirs": "t"}
+
+
+def test_a_folder_is_emptied(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "file").touch()
+    (tmp_path / "stays").touch()
+    move_away(tmp_path, tmp_path / "kept" / "gone", ("stays", "kept"))
+    assert sorted(os.listdir(tmp_path)) == ["kept", "stays"]
+    assert (tmp_path / "kept" / "gone" / "sub" / "file").exists()

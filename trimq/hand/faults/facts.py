@@ -45,7 +45,7 @@ class Facts:
     @cached_property
     def topics(self) -> frozenset[str]:
         body = self._body
-        found = _given(self.request, ("b",) if self.request.code in _SHORT else _TOPICS)
+        found = _given(self.request, _topic_fields(self.request.code))
         if isinstance(body, HeartbeatData):
             wanted = (one.subscription_data_set for one in body.consumer_data_set)
             found |= {one.topic for subscriptions in wanted for one in subscriptions}
@@ -58,7 +58,7 @@ class Facts:
     @cached_property
     def groups(self) -> frozenset[str]:
         body = self._body
-        found = _given(self.request, ("a",) if self.request.code in _SHORT else _GROUPS)
+        found = _given(self.request, _group_fields(self.request.code))
         if isinstance(body, HeartbeatData):
             found |= {one.group_name for one in body.consumer_data_set}
             found |= {one.group_name for one in body.producer_data_set}
@@ -86,6 +86,24 @@ class Facts:
         with suppress(CodecError):
             return None if kind is None else decode_request(kind, self.request.body)
         return None
+
+
+def says_topics(code: int, fields: frozenset[str]) -> bool:
+    """Whether a request with these fields in its header may say a topic, there or in its body."""
+    return bool(fields.intersection(_topic_fields(code))) or code in _BODIES
+
+
+def says_groups(code: int, fields: frozenset[str]) -> bool:
+    """The same of a group."""
+    return bool(fields.intersection(_group_fields(code))) or code in _BODIES
+
+
+def _topic_fields(code: int) -> tuple[str, ...]:
+    return ("b",) if code in _SHORT else _TOPICS
+
+
+def _group_fields(code: int) -> tuple[str, ...]:
+    return ("a",) if code in _SHORT else _GROUPS
 
 
 _BODIES: Final[dict[int, Any]] = {

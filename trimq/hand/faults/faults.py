@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
@@ -15,6 +15,7 @@ from trimq.hand.faults.answers import BrokersAnswers, NameServersAnswers, respon
 from trimq.hand.faults.disk import FailingDisk
 from trimq.hand.faults.facts import ClientIds, Side, ids_of
 from trimq.hand.faults.layer import FaultLayer
+from trimq.hand.faults.possible import Asked
 from trimq.hand.faults.requests import ALL, FAMILIES, ROUTES, codes_of
 from trimq.hand.faults.rules import Effect, Match, Often, Rule, Rules
 from trimq.hand.faults.ways import Ways
@@ -34,7 +35,7 @@ from trimq.hand.faults.words import (
     Whose,
 )
 from trimq.hand.operation import HandError, Nothing
-from trimq.remoting.contract import Peer
+from trimq.remoting.contract import Peer, Processor
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.server import Server
 
@@ -51,6 +52,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.rules = Rules()
+        self._asked = Asked()
         self._context: Context | None = None
         self._ways: Ways | None = None
         self._disk: FailingDisk | None = None
@@ -65,14 +67,18 @@ class Faults:
         layer = FaultLayer(self.rules, "broker", answers, client_ids)
         for dispatcher in (broker.main, broker.vip):
             dispatcher.put_before(layer.around, layer.around_end)
+        self._asked.attach("broker", [*broker.parts.processors, *broker.parts.vip_processors])
         self._context = context
         self._ways = Ways(context.identity.name, broker, self._name_server, client_ids)
         if self._disk is None:
             plan = context.plan.store
             self._disk = FailingDisk([plan.root, *plan.commit_logs, plan.consume_queue])
 
-    def attach_name_server(self, dispatcher: Dispatcher, server: Server) -> None:
+    def attach_name_server(
+        self, dispatcher: Dispatcher, server: Server, processors: Sequence[Processor[Any]]
+    ) -> None:
         """Of the same process, and before the broker."""
+        self._asked.attach("namesrv", processors)
         layer = FaultLayer(self.rules, "namesrv", NameServersAnswers(), _nobody)
         dispatcher.put_before(layer.around, layer.around_end)
         self._name_server = server
@@ -101,6 +107,8 @@ class Faults:
 
     async def slow(self, words: Slow) -> Shown:
         effect = Effect("slow", seconds=seconds(words.by))
+        if not effect.seconds:
+            raise HandError(f"slower by {words.by}: above 0")
         return self._one(words, words.requests, words.next, effect)
 
     async def lose_answer(self, words: LoseAnswer) -> Shown:
@@ -214,10 +222,12 @@ class Faults:
         """HandError."""
         codes = codes_of(what)
         side: Side = whose.side or ("namesrv" if codes == ROUTES else "broker")
+        match = Match(codes, whose.topic, whose.group, whose.client, side)
+        self._asked.check(what, match)
         return Rule(
             self.rules.next_number(),
             what if isinstance(what, str) else ", ".join(what),
-            Match(codes, whose.topic, whose.group, whose.client, side),
+            match,
             Often(times, whose.probability, whose.seed),
             effect,
         )

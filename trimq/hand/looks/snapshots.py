@@ -77,7 +77,10 @@ async def _snapshot(hand: Hand, words: SnapshotWords) -> Renewed:
     name = _free(root) if words.name is None else words.name
     if not _NAME.fullmatch(name):
         raise HandError(f"a snapshot is named by letters, digits, _, - and dots, not {name!r}")
-    return await _renewed(hand, name, partial(_take, root, root / SNAPSHOTS / name))
+    gone = _gone(root)
+    done = await _renewed(hand, name, partial(_take, root, root / SNAPSHOTS / name, gone))
+    trio.lowlevel.spawn_system_task(_delete, gone)
+    return done
 
 
 async def _restore(hand: Hand, words: RestoreWords) -> Renewed:
@@ -86,7 +89,7 @@ async def _restore(hand: Hand, words: RestoreWords) -> Renewed:
     if words.name not in known:
         raise HandError(f"there is no snapshot {words.name}: {nearest(words.name, known)}")
     gone = _gone(root)
-    change = partial(_put_back, root, root / SNAPSHOTS / words.name, gone)
+    change = partial(files.bring_back, root / SNAPSHOTS / words.name, root, gone, _STAYS)
     done = await _renewed(hand, words.name, change)
     trio.lowlevel.spawn_system_task(_delete, gone)
     return done
@@ -151,19 +154,15 @@ def _free(root: Path) -> str:
     return f"s{number}"
 
 
-def _take(root: Path, target: Path) -> None:
+def _take(root: Path, target: Path, gone: Path) -> None:
     # One that is not whole is never restored.
     beside = target.with_name(f"{target.name},new")
-    for folder in (beside, target):
-        if folder.exists():
-            shutil.rmtree(folder)
-    files.copy_folder(root, beside, _STAYS)
+    if beside.exists():
+        shutil.rmtree(beside)
+    files.keep(root, beside, _STAYS)
+    if target.exists():
+        target.rename(gone)
     beside.rename(target)
-
-
-def _put_back(root: Path, source: Path, gone: Path) -> None:
-    files.move_away(root, gone, _STAYS)
-    files.copy_folder(source, root)
 
 
 def _gone(root: Path) -> Path:
