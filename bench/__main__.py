@@ -34,6 +34,7 @@ from bench.parts import (
     filters,
     flush,
     growth,
+    grpc,
     many,
     memory,
     minutes,
@@ -88,6 +89,7 @@ PARTS = {
     "pops": Part("POP", pops.measure),
     "pop_times": Part("POP: what waits, and what comes again", pop_times.measure),
     "clients5": Part("POP by official clients", clients5.measure),
+    "grpc": Part("RocketMQ 5's clients through a proxy", grpc.measure),
     "many": Part("A hundred thousand of everything: the longest step", many.measure),
     "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }
@@ -98,6 +100,7 @@ LONG = (
     "tail",
     "timers",
     "clients5",
+    "grpc",
     "elastic",
     "backlog",
     "flush",

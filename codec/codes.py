@@ -191,6 +191,7 @@ class OwnRequestCode(IntEnum):
     ELASTIC_MOVE = 990003
     ELASTIC_CANCEL = 990004
     ELASTIC_SHOW = 990005
+    PROXY_CLIENTS = 990006
 
 
 AnyRequestCode = RequestCode | OwnRequestCode

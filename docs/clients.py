@@ -60,10 +60,12 @@ CLIENTS: Final = (
     ),
     Client(
         "gRPC clients (`rocketmq-client-java` 5.x, `rocketmq-clients/golang` 5.x, `rocketmq-client-nodejs`,"
-        " `rocketmq-python-client`)",
+        " `rocketmq-python-client`, the Rust crate `rocketmq`)",
         "",
-        "behind RocketMQ's proxy only ([proxy.md](proxy.md)); run: Java 5.1.0 and Go v5.1.2",
+        "through TriMQ's proxy ([clients5.md](clients5.md)) or RocketMQ's ([proxy.md](proxy.md)); run: Java 5.1.0 and"
+        " Go v5.1.2; a message there and back through TriMQ's: Python 5.1.2, Node.js 1.0.8, Rust 5.0.0",
         (
+            "compat_tests/proxy/test_languages.py",
             "compat_tests/scenarios/test_grpc.py",
             "compat_tests/scenarios/test_grpc_go.py",
             "compat_tests/images/test_clients.py",

@@ -5,11 +5,11 @@ named here differ between the two servers, and fails when one of them no longer 
 
 An entry is
 
-    Difference("a sentence for users: what is different, and why", cases=(...), tests=(...))
+    Difference("a sentence for users: what is different, and why", cases=(...), calls=(...), tests=(...))
 
-`cases` are names of wire cases (compat_tests/wire/cases), `tests` are ``path/of/test.py::function``
-of tests that require the difference. An entry needs at least one of either; a unit test ensures
-that all of them exist, and that no case is named twice.
+`cases` are names of wire cases (compat_tests/wire/cases), `calls` of gRPC calls (compat_tests/proxy/cases), `tests` are
+``path/of/test.py::function`` of tests that require the difference. An entry needs at least one of them; a unit test
+ensures that all of them exist, and that no case is named twice.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Difference:
 
     text: str
     cases: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
 
 
@@ -323,6 +324,35 @@ DIFFERENCES: Final = (
         " have.",
         tests=("tests/remoting/tls/test_tls.py::test_a_context_follows_its_files",),
     ),
+    # --- the gRPC proxy
+    Difference(
+        "The address in a route of TriMQ's proxy is the one that the client says it has called, with its port, or,"
+        " when it names none, the one of its connection. RocketMQ's proxy puts its own port behind the client's host"
+        " (`useEndpointPortFromRequest` is false), names nothing for a client that does not, and fails without a"
+        " scheme.",
+        calls=(
+            "route: endpoints none",
+            "route: endpoints a name",
+            "route: endpoints IPv6",
+            "route: endpoints two",
+            "route: endpoints without a scheme",
+            "assignment: without endpoints",
+        ),
+    ),
+    Difference(
+        "TriMQ's proxy serves a client whose language RocketMQ has no name for; RocketMQ's proxy ends its stream of"
+        " telemetry with the text of an exception.",
+        calls=(
+            "caller: telemetry, language none",
+            "caller: telemetry, language DOT_NET",
+            "caller: telemetry, language nobody's",
+        ),
+    ),
+    Difference(
+        "TriMQ's proxy looks for a transaction that it knows nothing of in its broker's index, so that a commit after a"
+        " minute or a restart works; RocketMQ's proxy forgets where a half message lies after 30 s.",
+        calls=("end: nothing was sent", "end: of another topic", "namespace: EndTransaction"),
+    ),
     # --- queues that the broker chooses
     Difference(
         "A message that a consumer sends back goes to a queue of the retry topic that is there and is read. RocketMQ"
@@ -360,6 +390,7 @@ DIFFERENCES: Final = (
         "A half message that asks for a delay (DELAY, TIMER_*) is refused with 13; the real broker accepts it and"
         " never delivers it.",
         cases=("half: with DELAY", "half: with TIMER_DELAY_SEC", "half: with TIMER_DELIVER_MS"),
+        calls=("send to TRANSACTION: half with a delivery time",),
         tests=(
             "tests/broker/transactions/test_half_messages.py::test_what_a_half_message_must_not_ask_for",
         ),
@@ -924,3 +955,8 @@ DIFFERENCES: Final = (
 def deliberate_cases() -> dict[str, str]:
     """Wire case -> why TriMQ answers it differently."""
     return {case: one.text for one in DIFFERENCES for case in one.cases}
+
+
+def deliberate_calls() -> dict[str, str]:
+    """gRPC call -> why TriMQ's proxy answers it, or asks, differently."""
+    return {call: one.text for one in DIFFERENCES for call in one.calls}

@@ -63,7 +63,8 @@ response code 3 (REQUEST_CODE_NOT_SUPPORTED), as any unknown code does.
 |---:|---|---|---|---|---|
 {rows}
 
-TriMQ's own requests, which RocketMQ does not have: {own} ([elastic-ordering.md](elastic-ordering.md)).
+TriMQ's own requests, which RocketMQ does not have: {own}. Five are of elastic topics
+([elastic-ordering.md](elastic-ordering.md)), by PROXY_CLIENTS a proxy says who its clients are ([proxy.md](proxy.md)).
 """
 
 MQADMIN = """# mqadmin

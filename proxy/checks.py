@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from trimq.codec.names import is_system_pull_group, is_system_topic
+from trimq.codec.names import is_system_group, is_system_topic
 from trimq.proxy.protos.definition_pb2 import Code, Resource
 from trimq.proxy.statuses import ProxyError
 
@@ -50,7 +50,7 @@ def check_group(group: Resource) -> str:
             Code.ILLEGAL_CONSUMER_GROUP,
             f"the specified group[{name}] contains illegal characters, allowing only {_ALLOWED}",
         )
-    if is_system_pull_group(name):
+    if is_system_group(name):
         raise ProxyError(Code.ILLEGAL_CONSUMER_GROUP, "cannot use system consumer group")
     return name
 

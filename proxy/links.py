@@ -4,29 +4,52 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 import trio
 
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
-from trimq.remoting.clients.client import Client
+from trimq.remoting.clients.client import Client, Tls
 from trimq.remoting.errors import PeerGone, RemotingConnectError
 from trimq.remoting.peer import Body
 from trimq.remoting.serving.dispatch import AnyProcessor
 
 log = logging.getLogger("trimq.proxy")
 
+# So long a server counts as away that could not be connected to.
+_AWAY_SECONDS: Final = 5.0
+# Servers that are remembered as away.
+_MOST_AWAY: Final = 1000
+
+
+@dataclass(slots=True)
+class _Opening:
+    over: trio.Event = field(default_factory=trio.Event)
+    failure: RemotingConnectError | None = None
+
 
 class Links:
-    """Runs in a nursery of its owner. `processors` answer what servers ask."""
+    """Runs in a nursery of its owner. `processors` answer what servers ask. `tls`: how to talk; None: plain text."""
 
     def __init__(
-        self, nursery: trio.Nursery, processors: Callable[[], Sequence[AnyProcessor]] = tuple
+        self,
+        nursery: trio.Nursery,
+        processors: Callable[[], Sequence[AnyProcessor]] = tuple,
+        tls: Tls | None = None,
     ) -> None:
         self._nursery = nursery
         self._processors = processors
+        self._tls = tls
         self._clients: dict[str, Client] = {}
-        self._opening: dict[str, trio.Event] = {}
+        self._opening: dict[str, _Opening] = {}
+        self._away: dict[str, float] = {}
+
+    def is_away(self, addr: str) -> bool:
+        """Whether there was no connection to it a moment ago: others are asked first."""
+        failed = self._away.get(addr)
+        return failed is not None and trio.current_time() - failed < _AWAY_SECONDS
 
     async def ask(
         self,
@@ -35,10 +58,14 @@ class Links:
         header: Header | None = None,
         body: Body = b"",
         timeout: float = 3.0,  # noqa: ASYNC109 - the caller's word
+        late: Callable[[RemotingCommand], None] | None = None,
     ) -> RemotingCommand:
-        """The answer, whatever its code; TransportError when there is none."""
+        """The answer, whatever its code; TransportError when there is none.
+
+        `late` gets an answer that comes when nobody waits for it any more.
+        """
         client = await self._client(addr)
-        return await client.request(code, header, body, timeout)
+        return await client.request(code, header, body, timeout, late)
 
     async def oneway(
         self, addr: str, code: int, header: Header | None = None, body: Body = b""
@@ -52,29 +79,43 @@ class Links:
             if client is not None and not client.closed:
                 return client
             opening = self._opening.get(addr)
-            if opening is not None:
-                await opening.wait()
+            if opening is None:
+                await self._open(addr)
                 continue
-            self._opening[addr] = trio.Event()
-            try:
-                failure = await self._nursery.start(self._keep, addr)
-                if failure is not None:
-                    raise failure
-            finally:
-                self._opening.pop(addr).set()
+            await opening.over.wait()
+            if opening.failure is not None:
+                # Who waited does not try once more, one after the other.
+                raise RemotingConnectError(str(opening.failure))
+
+    async def _open(self, addr: str) -> None:
+        opening = self._opening[addr] = _Opening()
+        try:
+            opening.failure = await self._nursery.start(self._keep, addr)
+            if opening.failure is not None:
+                raise opening.failure
+        finally:
+            del self._opening[addr]
+            opening.over.set()
 
     async def _keep(
-        self, addr: str, task_status: trio.TaskStatus[Exception | None] = trio.TASK_STATUS_IGNORED
+        self,
+        addr: str,
+        task_status: trio.TaskStatus[RemotingConnectError | None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         closed = trio.Event()
         try:
             async with Client.connect(
-                addr, processors=self._processors(), on_closed=closed.set
+                addr, self._tls, processors=self._processors(), on_closed=closed.set
             ) as client:
                 self._clients[addr] = client
+                self._away.pop(addr, None)
                 task_status.started(None)
                 await closed.wait()
         except RemotingConnectError as error:
+            self._away.pop(addr, None)
+            self._away[addr] = trio.current_time()
+            if len(self._away) > _MOST_AWAY:
+                del self._away[next(iter(self._away))]
             task_status.started(error)
         except PeerGone as error:
             log.info("connection ended: server=%s reason=%s", addr, error)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from trimq.base.clock import Clock
 from trimq.codec.flags import SysFlag
 from trimq.proxy import properties as names
@@ -15,6 +17,7 @@ from trimq.proxy.statuses import ProxyError
 # Timestamps.isValid: from year 1 to 9999.
 _FIRST_SECOND: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
+_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def sys_flag_of(message: Message) -> int:
@@ -55,6 +58,7 @@ class Outgoing:
     def __init__(self, config: ProxyConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
+        self._levels = delay_levels(config.message_delay_level)
 
     def properties(self, message: Message, remote_addr: str) -> dict[str, str]:
         """All that the message becomes beside its body; ProxyError for what is beyond a bound."""
@@ -63,8 +67,8 @@ class Outgoing:
         size = self._check_user(properties)
         system = message.system_properties
         check_tag(system.tag)
-        if system.tag:
-            properties[names.TAGS] = system.tag
+        # Also when there is none: readers skip it then.
+        properties[names.TAGS] = system.tag
         size += len(system.tag.encode())
         for key in system.keys:
             _check_key(key)
@@ -91,7 +95,7 @@ class Outgoing:
         if born_host:
             properties[names.BORN_HOST] = born_host
         born = system.born_timestamp
-        if _FIRST_SECOND <= born.seconds <= _LAST_SECOND and 0 <= born.nanos < 1_000_000_000:
+        if _is_valid(born):
             properties[names.BORN_TIMESTAMP] = str(born.ToMilliseconds())
         return properties
 
@@ -108,18 +112,22 @@ class Outgoing:
                     )
                 properties[names.CHECK_IMMUNITY] = str(seconds)
         if system.HasField("delivery_timestamp"):
-            due = system.delivery_timestamp.ToMilliseconds()
+            due = _millis_of(system.delivery_timestamp)
             most = self._config.max_delay_time_mills
             if 0 < most < due - self._clock.millis():
                 raise ProxyError(
                     Code.ILLEGAL_DELIVERY_TIME,
                     f"the max delay time of message is too large, max is {most}",
                 )
+            if self._config.use_delay_level:
+                level = delay_level(self._levels, due - self._clock.millis())
+                properties[names.DELAY_LEVEL] = str(level)
             properties[names.TIMER_DELIVER_MS] = str(due)
         if system.HasField("priority"):
             if system.priority < 0:
                 raise ProxyError(
-                    Code.INTERNAL_SERVER_ERROR, "The priority must be greater than or equal to 0"
+                    Code.INTERNAL_SERVER_ERROR,
+                    "The priority must be greater than or equal to 0. IllegalArgumentException",
                 )
             properties[names.PRIORITY] = str(system.priority)
 
@@ -136,7 +144,8 @@ class Outgoing:
                 raise ProxyError(
                     Code.ILLEGAL_MESSAGE_GROUP, f"message group exceed the max size {most}"
                 )
-            if has_control(group):
+            # Without a bound nothing else is looked at, there as here.
+            if most > 0 and has_control(group):
                 raise ProxyError(
                     Code.ILLEGAL_MESSAGE_GROUP, "message group cannot contain control character"
                 )
@@ -184,3 +193,29 @@ def _check_key(key: str) -> None:
         raise ProxyError(Code.ILLEGAL_MESSAGE_KEY, "key cannot be the char sequence of whitespace")
     if has_control(key):
         raise ProxyError(Code.ILLEGAL_MESSAGE_KEY, "key cannot contain control character")
+
+
+def delay_levels(text: str) -> list[int]:
+    """`1s 5s 10s 30s 1m`: the milliseconds of each level, the first of which is level 1."""
+    return [int(level[:-1]) * _UNITS[level[-1]] for level in text.split()]
+
+
+def delay_level(levels: list[int], millis: int) -> int:
+    """The shortest level that is longer than that, or the longest (ProxyConfig.computeDelayLevel)."""
+    ordered = sorted(enumerate(levels, start=1), key=lambda level: level[1])
+    return next((level for level, delay in ordered if delay > millis), ordered[-1][0])
+
+
+def _is_valid(time: Timestamp) -> bool:
+    return _FIRST_SECOND <= time.seconds <= _LAST_SECOND and 0 <= time.nanos < 1_000_000_000
+
+
+def _millis_of(time: Timestamp) -> int:
+    if not _is_valid(time):
+        raise ProxyError(
+            Code.INTERNAL_SERVER_ERROR,
+            "Timestamp is not valid. See proto definition for valid values."
+            f" Seconds ({time.seconds}) must be in range [-62,135,596,800, +253,402,300,799]."
+            f" Nanos ({time.nanos}) must be in range [0, +999,999,999].. IllegalArgumentException",
+        )
+    return time.ToMilliseconds()

@@ -82,7 +82,7 @@ def backoff_millis(group: SubscriptionGroupConfig, times: int) -> int:
         )
         return min(most, initial * int(factor ** min(max(times, 0), 32)))
     next_ones = _custom(group)
-    return next_ones[min(max(times, 0) + 2, len(next_ones) - 1)]
+    return next_ones[min(max(times, 0) + 2, len(next_ones) - 1)] if next_ones else 0
 
 
 def _fill_backoff(policy: RetryPolicy, group: SubscriptionGroupConfig) -> None:
@@ -101,6 +101,6 @@ def _fill_backoff(policy: RetryPolicy, group: SubscriptionGroupConfig) -> None:
 
 def _custom(group: SubscriptionGroupConfig) -> list[int]:
     customized = group.group_retry_policy.customized_retry_policy
-    if customized is None or not customized.next:
+    if customized is None:
         return [seconds * 1000 for seconds in _SECONDS]
     return list(customized.next)

@@ -32,12 +32,29 @@ class ProxyError(Exception):
         return f"{self.text} ({Code.Name(self.code)})"
 
 
-class BrokerRefused(ProxyError):
-    """A server answered another code than was hoped for."""
+def inner_error(code: Code, text: str) -> ProxyError:
+    """As the original tells what it throws within itself: behind the name of its exception."""
+    return ProxyError(code, f"org.apache.rocketmq.proxy.common.ProxyException: {text}")
 
-    def __init__(self, answer: RemotingCommand) -> None:
-        super().__init__(code_of(answer.code), answer.remark or str(answer.code))
+
+class BrokerRefused(ProxyError):
+    """A server answered another code than was hoped for. `addr`: the broker's."""
+
+    def __init__(self, answer: RemotingCommand, addr: str = "") -> None:
+        if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+            code = Code.TOPIC_NOT_FOUND
+            text = no_topic(f"{answer.remark} BROKER: {addr}" if addr else str(answer.remark))
+        else:
+            code = code_of(answer.code)
+            text = Code.Name(code) if answer.remark is None else answer.remark
+        super().__init__(code, text)
         self.response_code = answer.code
+
+
+def no_topic(reason: str) -> str:
+    """As the client library of the original says it."""
+    page = "https://rocketmq.apache.org/docs/bestPractice/06FAQ"
+    return f"CODE: 17  DESC: {reason}\nFor more information, please visit the url, {page}"
 
 
 def code_of(response_code: int) -> Code:

@@ -75,7 +75,8 @@ def fetch_wheels(machine: str, *, is_compiled: bool) -> None:
     target = ("--only-binary=:all:", "--implementation=cp", f"--python-version={bases.PYTHON}")
     download = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", PACKAGES, *target)
     requirements = ROOT / "requirements"
-    run(*download, *platforms, "--require-hashes", "-r", requirements / "runtime.txt")
+    locks = [word for name in ("runtime", "grpc") for word in ("-r", requirements / f"{name}.txt")]
+    run(*download, *platforms, "--require-hashes", *locks)
     if is_compiled:
         return
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

@@ -30,6 +30,7 @@ from trimq.settings.former import by_key
 from trimq.settings.options import ServerOptions
 from trimq.settings.parsing import SettingsError, unknown_keys
 from trimq.settings.process import ServerConfig
+from trimq.settings.proxy_extra import check_extra
 from trimq.settings.rocketmq import unheeded
 from trimq.settings.tls import TlsConfig
 from trimq.store.config import StoreConfig
@@ -51,6 +52,18 @@ class TestServer:
     store: Path
     # Of one that is in the test's hand.
     hand_addr: str | None = None
+    # Of one with a proxy beside it.
+    grpc_addr: str | None = None
+
+    @property
+    def grpc_endpoint(self) -> str:
+        """HOST:PORT for the 5.x clients. RuntimeError for a server without a proxy."""
+        if self.grpc_addr is None:
+            raise RuntimeError(
+                "5.x clients are not served: start it with running_server(grpc=True), or let the fixture rocketmq_grpc"
+                " of your conftest.py return True"
+            )
+        return self.grpc_addr
 
     @property
     def hand(self) -> HandClient:
@@ -119,26 +132,28 @@ def running_server(
     store: Path | str | None = None,
     settings: Mapping[str, object] | None = None,
     hand: bool = False,
+    grpc: bool = False,
 ) -> Iterator[TestServer]:
     """A NameServer and a broker until the block ends.
 
     ``store`` is the data directory (default: a temporary folder that is removed afterwards),
     ``settings`` are ``broker.conf`` keys with texts, numbers or booleans; SettingsError for an
     unknown one. An error in the server is raised where the block ends. With ``hand`` it is a process of its own,
-    and a test has its time, its faults and its life in hand (docs/hand.md).
+    and a test has its time, its faults and its life in hand (docs/hand.md). With ``grpc`` a proxy, another process,
+    serves the 5.x clients at ``grpc_endpoint``; SettingsError where the extra ``trimq[grpc]`` is not installed.
     """
     if store is None:
         with (
             TemporaryDirectory(prefix="trimq-") as folder,
-            running_server(folder, settings, hand) as it,
+            running_server(folder, settings, hand, grpc) as it,
         ):
             yield it
         return
     if hand:
-        with _child(Path(store), _texts(settings or {})) as it:
+        with _child(Path(store), _texts(settings or {}), grpc) as it:
             yield it
         return
-    thread = _ServerThread(Path(store), _texts(settings or {}))
+    thread = _ServerThread(Path(store), _texts(settings or {}), grpc)
     server = thread.start()
     try:
         yield server
@@ -147,11 +162,13 @@ def running_server(
 
 
 @contextmanager
-def _child(store: Path, settings: Mapping[str, str]) -> Iterator[TestServer]:
-    child = Child(store, settings)
-    namesrv_addr, broker_addr, hand_addr = child.start()
+def _child(store: Path, settings: Mapping[str, str], grpc: bool) -> Iterator[TestServer]:
+    if grpc:
+        check_extra()
+    child = Child(store, settings, grpc)
+    namesrv_addr, broker_addr, hand_addr, grpc_addr = child.start()
     try:
-        yield TestServer(namesrv_addr, broker_addr, store, hand_addr)
+        yield TestServer(namesrv_addr, broker_addr, store, hand_addr, grpc_addr)
     finally:
         child.stop()
 
@@ -170,9 +187,14 @@ def _texts(settings: Mapping[str, object]) -> dict[str, str]:
 class _ServerThread:
     """One Trio loop on one thread: starts, says where it is, stops when told."""
 
-    def __init__(self, store: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, store: Path, settings: Mapping[str, str], grpc: bool) -> None:
         self._options = ServerOptions(
-            store=store, listen="127.0.0.1:0", namesrv_listen="127.0.0.1:0", settings=settings
+            store=store,
+            listen="127.0.0.1:0",
+            namesrv_listen="127.0.0.1:0",
+            settings=settings,
+            grpc="127.0.0.1:0" if grpc else None,
+            log_words=("--log-level", "warning"),
         )
         self._started: SimpleQueue[tuple[TestServer, trio.lowlevel.TrioToken] | None] = (
             SimpleQueue()
@@ -213,6 +235,11 @@ class _ServerThread:
 
     async def _main(self) -> None:
         async with open_server(self._options) as running:
-            server = TestServer(running.namesrv_addr, running.broker_addr, running.store)
+            server = TestServer(
+                running.namesrv_addr,
+                running.broker_addr,
+                running.store,
+                grpc_addr=running.grpc_addr,
+            )
             self._started.put((server, trio.lowlevel.current_trio_token()))
             await self._stop.wait()

@@ -5,8 +5,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -42,6 +44,8 @@ public final class ThroughProxy {
     private final int threads;
     private final byte[] body;
     private final ExecutorService pool;
+    /** Nanoseconds of each send, or of each receive with its acknowledgements. */
+    private final Queue<Long> times = new ConcurrentLinkedQueue<>();
     private Producer producer;
     private int turns;
 
@@ -115,16 +119,24 @@ public final class ThroughProxy {
     }
 
     private String send(long nanos) throws Exception {
+        times.clear();
         long began = System.nanoTime();
         long sent = together(() -> {
             long own = 0;
-            while (System.nanoTime() - began < nanos) {
+            for (long now = began; now - began < nanos; own++) {
                 producer.send(message().build());
-                own++;
+                now = timed(now);
             }
             return own;
         });
         return rate(sent, (System.nanoTime() - began) / 1e9);
+    }
+
+    /** Notes how long something took, and returns the time. */
+    private long timed(long since) {
+        long now = System.nanoTime();
+        times.add(now - since);
+        return now;
     }
 
     private String receive(long nanos) throws Exception {
@@ -134,10 +146,11 @@ public final class ThroughProxy {
             .setAwaitDuration(Duration.ofSeconds(2)).build()) {
             // The group's first request makes it, which is not what is counted.
             acknowledged(consumer);
+            times.clear();
             long began = System.nanoTime();
             long received = together(() -> {
                 long own = 0;
-                while (System.nanoTime() - began < nanos) {
+                for (long now = began; now - began < nanos; now = timed(now)) {
                     own += acknowledged(consumer);
                 }
                 return own;
@@ -188,7 +201,9 @@ public final class ThroughProxy {
         };
     }
 
-    private static String rate(long count, double seconds) {
-        return String.format("{\"rate\":%.1f,\"count\":%d}", count / seconds, count);
+    private String rate(long count, double seconds) {
+        long[] sorted = times.stream().mapToLong(Long::longValue).sorted().toArray();
+        double p99 = sorted.length == 0 ? 0 : sorted[Math.min(sorted.length - 1, sorted.length * 99 / 100)] / 1e6;
+        return String.format("{\"rate\":%.1f,\"count\":%d,\"p99_ms\":%.2f}", count / seconds, count, p99);
     }
 }

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Final
 
 from bench.loads import rows
 from bench.loads.filling import QUEUES, fill, wait_for_route
-from bench.loads.resident import Resident, Residents, residents
+from bench.loads.proxied import Stage, counted, through_proxy
+from bench.loads.resident import Resident, residents
 from bench.loads.rows import Row
 from bench.loads.settling import WarmUp
 from bench.pages import verdicts
 from bench.run import Run
 from bench.servers.fleet import Fleet
-from bench.servers.process import usage
-from bench.servers.proxies import Proxies, proxies
+from bench.servers.proxies import proxies
 from bench.servers.subjects import Subject
-from compat_tests.servers import artifacts
 from compat_tests.servers.versions import module_version
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -45,33 +41,28 @@ LITE_CONSUMED: Final = f"messages/s consumed meanwhile from {LITE_TOPICS:,} lite
 SETTINGS: Final = {"enableLmq": "true", "enableMultiDispatch": "true"}
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """`home` is where the clients' classes and files lie."""
-
-    run: Run
-    proxies: Proxies
-    home: Path
-
-
 def measure(run: Run) -> str:
     """The table, and whether TriMQ is at least as fast."""
     java_home = run.folder / "java-home"
     (java_home / "classes").mkdir(parents=True)
     with ExitStack() as stack:
-        stage = _Stage(run, stack.enter_context(proxies(run.folder)), java_home)
+        stage = Stage(run, stack.enter_context(proxies(run.folder)), java_home)
         fleet = stack.enter_context(run.fleet(SETTINGS))
         fleet.start()
         for kind in fleet.kinds:
             with fleet.turn(kind) as server:
-                _prepare(server, MESSAGES // (50 if run.smoke else 1))
+                prepare(server, MESSAGES // (50 if run.smoke else 1))
         _push(stage, fleet)
-        _through_proxy(stage, fleet, SEND, [SENT, str(THREADS), str(SIZE), "send"])
+        through_proxy(stage, fleet, SEND, [SENT, str(THREADS), str(SIZE), "send"])
         received = [TOPIC, str(THREADS), str(SIZE), "receive", f"received{time.time_ns()}"]
-        _through_proxy(stage, fleet, RECEIVE, received)
+        through_proxy(stage, fleet, RECEIVE, received)
         count = LITE_TOPICS // (100 if run.smoke else 1)
-        _through_proxy(
-            stage, fleet, LITE_SEND, [LITE, str(THREADS), str(SIZE), "lite", LITE_GROUP, str(count)]
+        through_proxy(
+            stage,
+            fleet,
+            LITE_SEND,
+            [LITE, str(THREADS), str(SIZE), "lite", LITE_GROUP, str(count)],
+            LITE_CONSUMED,
         )
     return (
         f"{MESSAGES:,} messages of {SIZE} B in {QUEUES} queues are popped by a group of Java's push consumer, whose "
@@ -83,7 +74,7 @@ def measure(run: Run) -> str:
     )
 
 
-def _prepare(server: Subject, count: int) -> None:
+def prepare(server: Subject, count: int) -> None:
     """The proxy asks what type a topic is of; lite topics belong to a group."""
     kinds = {TOPIC: "NORMAL", SENT: "NORMAL", LITE: "LITE"}
     topics = [
@@ -113,7 +104,7 @@ def _prepare(server: Subject, count: int) -> None:
         wait_for_route(server.namesrv_addr, name)
 
 
-def _push(stage: _Stage, fleet: Fleet) -> None:
+def _push(stage: Stage, fleet: Fleet) -> None:
     group = f"push{time.time_ns()}"
     with residents(
         lambda _, namesrv: Resident("Backlog", [namesrv, TOPIC, group, "pop"], stage.home), "rate"
@@ -123,57 +114,7 @@ def _push(stage: _Stage, fleet: Fleet) -> None:
             return clients.warm(kind, server.namesrv_addr, stage.run.pace)
 
         def turn(kind: str, server: Subject) -> dict[str, float]:
-            found, cpu = _counted(clients, kind, server, stage.run)
-            return {PUSH: found["rate"], _cpu(PUSH): cpu / found["consumed"] * 1e6}
+            found, cpu = counted(stage, clients, kind, [server.broker_pid])
+            return {PUSH: found["rate"], stage.cpu(PUSH): cpu / found["consumed"] * 1e6}
 
         rows.measure(stage.run, fleet, [Row(PUSH, warm, turn)])
-
-
-def _through_proxy(stage: _Stage, fleet: Fleet, name: str, words: list[str]) -> None:
-    @contextmanager
-    def proxied(kind: str, server: Subject) -> Iterator[str]:
-        with stage.proxies.turn(kind, server) as endpoint:
-            time.sleep(stage.run.ramp)
-            yield endpoint
-
-    def start(_: str, endpoint: str) -> Resident:
-        return Resident("ThroughProxy", [endpoint, *words], stage.home, artifacts.CLIENT_GRPC)
-
-    with residents(start, "rate") as clients:
-
-        def warm(kind: str, server: Subject) -> WarmUp:
-            with proxied(kind, server) as endpoint:
-                return clients.warm(kind, endpoint, stage.run.pace)
-
-        def turn(kind: str, server: Subject) -> dict[str, float]:
-            with proxied(kind, server):
-                found, cpu = _counted(clients, kind, server, stage.run)
-            if "consumed" not in found:
-                return {name: found["rate"], _cpu(name): cpu / found["count"] * 1e6}
-            if found["consumed"] < found["sent"]:
-                raise RuntimeError(f"{found['consumed']} of {found['sent']} came ({kind})")
-            return {
-                name: found["rate"],
-                LITE_CONSUMED: found["consumed_rate"],
-                _cpu(name): cpu / found["sent"] * 1e6,
-            }
-
-        rows.measure(stage.run, fleet, [Row(name, warm, turn)])
-
-
-def _counted(
-    clients: Residents, kind: str, server: Subject, run: Run
-) -> tuple[dict[str, float], float]:
-    """What a client found in one turn, and the broker's processor time meanwhile."""
-    # All were stopped: what that cost is over then.
-    clients.turn(kind, run.ramp)
-    before = usage(server.broker_pid)
-    found = clients.turn(kind, run.seconds)
-    cpu = usage(server.broker_pid).cpu_seconds - before.cpu_seconds
-    if not found["rate"]:
-        raise RuntimeError(f"nothing went through ({kind})")
-    return found, cpu
-
-
-def _cpu(name: str) -> str:
-    return f"CPU of the broker, us each of: {name}"

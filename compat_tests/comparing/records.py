@@ -141,6 +141,11 @@ class Records:
         self._found: dict[Subject, dict[str, Seen]] = {}
         self._changed: dict[Subject, dict[str, Seen]] = {}
 
+    @property
+    def lives(self) -> bool:
+        """Whether everything is played live."""
+        return self._live
+
     def find(self, subject: Subject) -> dict[str, Seen]:
         """What was seen of each case; none without a record that counts, or when it is written anew."""
         if self.writing:

@@ -18,10 +18,15 @@ import org.apache.rocketmq.store.config.MessageStoreConfig;
 
 /** Every key that a config file of 5.5.0 can set: what MixAll.properties2Object looks for, with its type and default. */
 public class Settings {
-    static final Set<String> TYPES = Set.of("int", "long", "double", "boolean", "float", "String");
+    static final Set<String> TYPES = Set.of("int", "Integer", "long", "double", "boolean", "float", "String");
 
     public static void main(String[] args) throws Exception {
         System.out.println(String.join("\t", "class", "key", "type", "default"));
+        if (args.length > 0) {
+            // Of jars that not every caller has.
+            settable(Class.forName(args[0]).getDeclaredConstructor().newInstance());
+            return;
+        }
         for (Object config : new Object[] {
             new BrokerConfig(), new MessageStoreConfig(), new NettyServerConfig(), new NettyClientConfig(),
             new NamesrvConfig(), new AuthConfig(), new ControllerConfig(), new JraftConfig()}) {
@@ -41,7 +46,7 @@ public class Settings {
             String type = method.getParameterTypes()[0].getSimpleName();
             if (TYPES.contains(type)) {
                 // An enum's key takes its name as well as its number.
-                types.merge(name.substring(3, 4).toLowerCase() + name.substring(4), type,
+                types.merge(name.substring(3, 4).toLowerCase() + name.substring(4), type.replace("Integer", "int"),
                     (one, other) -> one.equals("String") ? one : other);
             }
         }

@@ -56,6 +56,14 @@ SETTINGS: Final[dict[str, dict[str, str]]] = {
         "transactionCheckInterval": "3000",
         "transactionTimeOut": "3000",
     },
+    # The same for hand-made calls, and topics of every type.
+    "proxy_calls": {
+        "enableLmq": "true",
+        "enableMultiDispatch": "true",
+        "enablePropertyFilter": "true",
+        "recallMessageEnable": "true",
+        "enableMixedMessageType": "true",
+    },
     "lmq": {"enableLmq": "true", "enableMultiDispatch": "true"},
 }
 SHOWN: Final = 40

@@ -19,10 +19,13 @@ from compat_tests.servers.server import Tls
 
 @dataclass(frozen=True)
 class BehindProxy(JavaSubject):
-    """Driver and proxy end together: it is asked to, and not killed."""
+    """Driver and proxy end together: it is asked to, and not killed. `whose`: words that name another proxy."""
+
+    whose: tuple[str, ...] = ()
 
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
-        wrapped = [sys.executable, "-m", "compat_tests.scenarios.behind_proxy", str(folder)]
+        module = "compat_tests.scenarios.behind_proxy"
+        wrapped = [sys.executable, "-m", module, *self.whose, str(folder)]
         return [*wrapped, *super().command(folder, tls)]
 
 

@@ -25,7 +25,12 @@ RAW: Final = FOLDER / "timers" / "go" / "raw.go"
 
 @dataclass(frozen=True)
 class GoBehindProxy(GoSubject):
-    """Driver and proxy end together; beside the 4.x client the driver has the one that speaks gRPC."""
+    """Driver and proxy end together; beside the 4.x client the driver has the one that speaks gRPC.
+
+    `whose`: words that name another proxy.
+    """
+
+    whose: tuple[str, ...] = ()
 
     def sources(self) -> Sequence[Path]:
         own = FOLDER / self.subject / "go"
@@ -37,7 +42,8 @@ class GoBehindProxy(GoSubject):
 
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
         env, *rest = super().command(folder, tls)
-        wrapped = [sys.executable, "-m", "compat_tests.scenarios.behind_proxy", str(folder)]
+        module = "compat_tests.scenarios.behind_proxy"
+        wrapped = [sys.executable, "-m", module, *self.whose, str(folder)]
         logs = f"rocketmq.client.logRoot={folder / 'logs'}"
         return [*wrapped, env, "PROXY_GRPC=@grpc", logs, *rest]
 

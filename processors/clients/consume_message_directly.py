@@ -3,6 +3,7 @@
 import msgspec
 
 from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.clients.behind_proxies import BehindProxies
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.broker.groups.consumers.requests import ask_consumer
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -30,12 +31,14 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
         groups: SubscriptionGroups,
         consumers: Consumers,
         store: RecordReader,
+        proxies: BehindProxies,
     ) -> None:
         self._config = config
         self._topics = topics
         self._groups = groups
         self._consumers = consumers
         self._store = store
+        self._proxies = proxies
 
     def handle(self, request: DirectRequest) -> Later:
         return Later(request, self._answer)
@@ -51,7 +54,7 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
         record = self._record(header.msg_id)
         who = (header.consumer_group, header.client_id)
         code = RequestCode.CONSUME_MESSAGE_DIRECTLY
-        answer = await ask_consumer(self._consumers, code, header, who, record)
+        answer = await ask_consumer(self._consumers, code, header, who, record, self._proxies)
         return Response(
             answer.code, answer.remark, ext_fields=answer.ext_fields or None, body=answer.body
         )

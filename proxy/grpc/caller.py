@@ -37,22 +37,26 @@ class Caller:
         return inf if self.deadline == inf else (self.deadline - trio.current_time()) * 1000
 
 
-def caller_of(fields: dict[bytes, bytes], remote_addr: str, local_addr: str) -> Caller:
-    """By the head of a request."""
+class BadTimeout(ValueError):
+    """A grpc-timeout that is none."""
+
+
+def caller_of(fields: dict[bytes, bytes], remote_addr: str, local_addr: str, now: float) -> Caller:
+    """By the head of a request that came `now` in Trio's time; BadTimeout."""
     texts = {
         name.decode("latin-1"): value.decode("latin-1")
         for name, value in fields.items()
         if not name.startswith(b":")
     }
-    seconds = timeout_of(texts.get("grpc-timeout", ""))
-    deadline = inf if seconds is None else trio.current_time() + seconds
+    timeout = texts.get("grpc-timeout")
+    deadline = inf if timeout is None else now + timeout_of(timeout)
     called = fields.get(b":authority", b"").decode("latin-1") or texts.get("host", "")
     return Caller(texts, deadline, remote_addr, local_addr, called)
 
 
-def timeout_of(text: str) -> float | None:
-    """Seconds; None: no deadline, or none that can be understood."""
+def timeout_of(text: str) -> float:
+    """Seconds; BadTimeout."""
     found = _TIMEOUT.match(text)
     if found is None:
-        return None
+        raise BadTimeout(text)
     return int(found[1]) * _UNITS[found[2]]

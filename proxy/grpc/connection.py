@@ -3,308 +3,264 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
 
 import trio
 
-from trimq.proxy.grpc import frames
-from trimq.proxy.grpc.caller import Caller, caller_of
-from trimq.proxy.grpc.methods import Gone, Message, Method
-from trimq.proxy.grpc.statuses import GrpcError, GrpcStatus, encoded
-from trimq.proxy.http2.connection import BadPeer, Fields, Http2Connection
+from trimq.proxy.grpc import answers
+from trimq.proxy.grpc.call import Call
+from trimq.proxy.grpc.caller import BadTimeout, caller_of
+from trimq.proxy.grpc.outbox import Outbox
+from trimq.proxy.grpc.requests import ENCODINGS, refusal
+from trimq.proxy.grpc.service import Service
+from trimq.proxy.grpc.statuses import GrpcStatus
+from trimq.proxy.http2.connection import Http2Connection
+from trimq.proxy.http2.errors import BadPeer, ErrorCode
 from trimq.proxy.http2.events import Began, Data, Ended, Event, Leaving, Reset, Room
-from trimq.remoting.wire.streams import Wire
+from trimq.remoting.wire.streams import Wire, remove
 
 log = logging.getLogger("trimq.proxy")
 
-_HEAD: Final[Fields] = [
-    (b":status", b"200"),
-    (b"content-type", b"application/grpc"),
-    (b"grpc-encoding", b"identity"),
-    (b"grpc-accept-encoding", b"gzip"),
-]
-_OK: Final[Fields] = [(b"grpc-status", b"0")]
-# Messages of a talk that wait for whoever reads them.
-_WAITING: Final = 64
+_BROKEN = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError)
+_LAST_WORDS_SECONDS = 1
 
 
 class GrpcConnection:
-    """`most`: bytes of a message."""
+    """`remote_addr`, `local_addr`: HOST:PORT of its two ends."""
 
-    def __init__(
-        self,
-        wire: Wire,
-        methods: Mapping[str, Method],
-        remote_addr: str,
-        local_addr: str,
-        most: int = 130 * 1024 * 1024,
-    ) -> None:
+    def __init__(self, wire: Wire, service: Service, remote_addr: str, local_addr: str) -> None:
         self.remote_addr = remote_addr
+        self.service = service
+        self.http = Http2Connection(service.bounds.http2, answers.KNOWN)
+        self.share = service.memory.share(self, service.counters)
         self._wire = wire
-        self._methods = methods
         self._local_addr = local_addr
-        self._most = most
-        self._http = Http2Connection()
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, Call] = {}
         self._wake = trio.Event()
+        self.outbox = Outbox(self.http, self.share, service.bounds.outgoing_bytes, self.flush)
+        self._scope = trio.CancelScope()
         self._nursery: trio.Nursery | None = None
+        self._is_leaving = False
+        self._is_asked = False
+        # While a send waits: what TLS has begun to send cannot be followed by anything else.
+        self._is_stuck = False
+        self._has_room = trio.Event()
+        now = trio.current_time()
+        # When it came, last said something, last took something, and had a stream.
+        self._began_at = self._heard_at = self._took_at = self._busy_at = now
 
     async def run(self) -> None:
         """Until one of both ends leaves."""
         try:
-            async with trio.open_nursery() as nursery:
-                self._nursery = nursery
-                nursery.start_soon(self._send)
-                try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    self._nursery = nursery
+                    nursery.start_soon(self._send)
                     await self._receive()
-                finally:
-                    nursery.cancel_scope.cancel()
+                    self._scope.cancel()
         finally:
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
+            self._nursery = None
+            for call in tuple(self._calls.values()):
+                call.gone()
+            self.share.end()
+            with trio.CancelScope(shield=True):
+                if not self._is_stuck:
+                    with trio.move_on_after(_LAST_WORDS_SECONDS):
+                        await self._last_words()
                 await self._wire.aclose()
-
-    @property
-    def http(self) -> Http2Connection:
-        return self._http
 
     def flush(self) -> None:
         """What was said since the last time leaves soon."""
         self._wake.set()
 
-    async def _receive(self) -> None:
-        while True:
-            try:
-                data = await self._wire.receive()
-            except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
-                return
-            if not data:
-                return
-            try:
-                events = self._http.receive(data)
-            except BadPeer as error:
-                log.warning("connection ended: peer=%s reason=%s", self.remote_addr, error)
-                await self._last_words()
-                return
-            for event in events:
-                self._happened(event)
-            self.flush()
-
-    async def _last_words(self) -> None:
-        data = self._http.outgoing()
-        with trio.move_on_after(1):
-            try:
-                while data:
-                    sent = await self._wire.send(deque([data]))
-                    data = data[sent:]
-            except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
-                return
-
-    async def _send(self) -> None:
-        waiting: deque[Any] = deque()
-        while True:
-            await self._wake.wait()
-            self._wake = trio.Event()
-            data = self._http.outgoing()
-            if not data:
-                continue
-            waiting.append(data)
-            try:
-                while waiting:
-                    await self._wire.send(waiting)
-            except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
-                if self._nursery is not None:
-                    self._nursery.cancel_scope.cancel()
-                return
-
-    def _happened(self, event: Event) -> None:
-        match event:
-            case Data():
-                call = self._calls.get(event.stream)
-                if call is not None:
-                    call.data(event.data)
-                # A stream that is refused already does not hold up the others.
-                self._http.consumed(event.stream, event.size)
-            case Began():
-                self._began(event)
-            case Ended():
-                if (call := self._calls.get(event.stream)) is not None:
-                    call.ended()
-            case Reset():
-                if (call := self._calls.pop(event.stream, None)) is not None:
-                    call.cancel()
-            case Room():
-                calls = self._calls
-                for call in (
-                    list(calls.values())
-                    if event.stream == 0
-                    else [calls[event.stream]]
-                    if event.stream in calls
-                    else []
-                ):
-                    call.room.set()
-            case Leaving():
-                pass
-
-    def _began(self, event: Began) -> None:
-        path = event.fields.get(b":path", b"").decode("latin-1")
-        method = self._methods.get(path)
-        if method is None:
-            self._refuse(event.stream, GrpcStatus.UNIMPLEMENTED, f"Method not found: {path[1:]}")
-            return
-        caller = caller_of(event.fields, self.remote_addr, self._local_addr)
-        call = _Call(self, event.stream, method, caller)
-        self._calls[event.stream] = call
-        if method.talk is not None:
-            self.start(call)
-
-    def _refuse(self, stream: int, status: GrpcStatus, text: str) -> None:
-        fields: Fields = [
-            (b":status", b"200"),
-            (b"content-type", b"application/grpc"),
-            (b"grpc-status", b"%d" % status),
-            (b"grpc-message", encoded(text)),
-        ]
-        self._http.send_head(stream, fields, ended=True)
-        self._calls.pop(stream, None)
-        self.flush()
-
-    def start(self, call: _Call) -> None:
+    def start(self, task: Callable[[], Awaitable[None]]) -> None:
         if self._nursery is not None:
-            self._nursery.start_soon(call.run)
+            self._nursery.start_soon(task)
 
-    def over(self, call: _Call) -> None:
-        self._calls.pop(call.stream, None)
+    def over(self, stream: int) -> None:
+        """A call has ended."""
+        self._calls.pop(stream, None)
+        if not self._calls:
+            self._busy_at = trio.current_time()
 
-    @property
-    def most(self) -> int:
-        return self._most
-
-
-class _Call:
-    """One stream."""
-
-    def __init__(self, owner: GrpcConnection, stream: int, method: Method, caller: Caller) -> None:
-        self.stream = stream
-        self.room = trio.Event()
-        self._owner = owner
-        self._method = method
-        self._caller = caller
-        self._messages = frames.Messages(owner.most, caller.field("grpc-encoding") or "identity")
-        self._request: bytes | None = None
-        self._scope = trio.CancelScope(deadline=caller.deadline)
-        self._is_cancelled = False
-        self._has_head = False
-        self._into: trio.MemorySendChannel[bytes]
-        self._from: trio.MemoryReceiveChannel[bytes]
-        self._into, self._from = trio.open_memory_channel[bytes](_WAITING if method.talk else 0)
-
-    def data(self, data: bytes) -> None:
-        try:
-            for message in self._messages.feed(data):
-                if self._method.talk is not None:
-                    self._into.send_nowait(message)
-                elif self._request is None:
-                    self._request = message
-                else:
-                    raise GrpcError(GrpcStatus.INTERNAL, "Too many requests")
-        except GrpcError as error:
-            self._fail(error)
-            return
-        except trio.WouldBlock:
-            self._fail(
-                GrpcError(GrpcStatus.RESOURCE_EXHAUSTED, "messages come faster than they are read")
-            )
-            return
-
-    def ended(self) -> None:
-        if self._method.talk is not None:
-            self._into.close()
-        elif self._request is None:
-            self._fail(GrpcError(GrpcStatus.INTERNAL, "Half-closed without a request"))
-        else:
-            self._owner.start(self)
-
-    def cancel(self) -> None:
-        self._is_cancelled = True
-        self.room.set()
+    def close(self, reason: str, code: ErrorCode = ErrorCode.ENHANCE_YOUR_CALM) -> None:
+        """End it now, for a fault of the peer."""
+        log.warning("connection ended: peer=%s reason=%s", self.remote_addr, reason)
+        self.http.end(code)
         self._scope.cancel()
 
-    def _fail(self, error: GrpcError) -> None:
-        self._finish(error.status, error.text)
-        self.cancel()
+    def leave(self) -> None:
+        """No new streams; those under way go on, and the connection ends with the last of them."""
+        if not self._is_leaving:
+            self._is_leaving = True
+            self.http.leave()
+            self.flush()
 
-    async def run(self) -> None:
-        try:
-            with self._scope:
-                await self._answer()
-                self._finish(GrpcStatus.OK)
-        except GrpcError as error:
-            self._finish(error.status, error.text)
-        except Gone:
-            pass
-        except Exception as error:
-            # A bug, or something unforeseen: it concerns this call and no other.
-            log.exception("call failed: peer=%s", self._caller.remote_addr)
-            self._finish(GrpcStatus.INTERNAL, str(error))
-        finally:
-            if self._scope.cancelled_caught and not self._is_cancelled:
-                self._finish(GrpcStatus.DEADLINE_EXCEEDED, "the deadline has passed")
-            self._owner.over(self)
+    def leave_now(self) -> None:
+        """As `leave`, for who has been asked before: talks, which have no end of their own, are ended."""
+        self.leave()
+        self.http.take_no_more()
+        for call in tuple(self._calls.values()):
+            if call.is_talk:
+                call.leave()
+        self.flush()
 
-    async def _answer(self) -> None:
-        method = self._method
-        if method.talk is not None:
-            await method.talk(self._caller, self._incoming(method), self)
+    def sweep(self, now: float) -> None:
+        """End what waits in vain; called every few seconds."""
+        bounds = self.service.bounds
+        if not self.http.is_greeted:
+            if now - self._began_at > bounds.greeting_seconds:
+                self.close("it does not begin as HTTP/2 does", ErrorCode.PROTOCOL_ERROR)
             return
-        request = self._read(method, self._request or b"")
-        self._request = b""
-        if method.unary is not None:
-            await self.send(await method.unary(self._caller, request))
-        elif method.answers is not None:
-            await method.answers(self._caller, request, self)
+        late = [call for call in self._calls.values() if call.is_late(now, bounds.request_seconds)]
+        for call in late:
+            call.give_up()
+        if self._calls:
+            self._look_for_life(now)
+        elif self._is_leaving:
+            self.http.take_no_more()
+            self.flush()
+        elif now - self._busy_at > bounds.idle_seconds:
+            self.leave()
+        stalled = max(self.outbox.oldest_wait(now), now - self._took_at if self._is_stuck else 0.0)
+        if stalled > bounds.stall_seconds:
+            self.close("nobody reads the answers")
 
-    async def _incoming(self, method: Method) -> AsyncIterator[Any]:
-        async for data in self._from:
-            yield self._read(method, data)
+    def _look_for_life(self, now: float) -> None:
+        bounds = self.service.bounds
+        silent = now - self._heard_at
+        if silent > bounds.silence_seconds + bounds.reply_seconds:
+            self.close("there is no sign of life", ErrorCode.NO_ERROR)
+        elif silent > bounds.silence_seconds and not self._is_asked:
+            self._is_asked = True
+            self.http.ping()
+            self.flush()
 
-    @staticmethod
-    def _read(method: Method, data: bytes) -> Any:
-        try:
-            return method.request(data)
-        except Exception as error:
-            # protobuf's DecodeError, which this layer does not know.
-            raise GrpcError(GrpcStatus.INTERNAL, "Invalid protobuf byte sequence") from error
+    async def _receive(self) -> None:
+        wire, http = self._wire, self.http
+        while True:
+            try:
+                data = await wire.receive()
+            except _BROKEN:
+                return
+            if not data:
+                return
+            now = self._heard_at = trio.current_time()
+            self._is_asked = False
+            try:
+                is_first = True
+                for events in http.receive(data, now):
+                    if not is_first:
+                        # One that sends much at once does not keep the others waiting.
+                        await trio.lowlevel.checkpoint()
+                    is_first = False
+                    for event in events:
+                        self._happened(event, now)
+            except BadPeer as error:
+                log.warning("connection ended: peer=%s reason=%s", self.remote_addr, error)
+                return
+            self.flush()
+            if self._is_stuck:
+                self.outbox.collect(now)
+            while self.outbox.is_full:
+                self._has_room = trio.Event()
+                await self._has_room.wait()
 
-    async def send(self, message: Message) -> None:
-        """A message of the answer. Gone when nobody will read it."""
-        body = frames.frame(message.SerializeToString())
-        http, at = self._owner.http, 0
-        if not self._has_head:
-            self._has_head = True
-            http.send_head(self.stream, _HEAD)
-        while at < len(body):
-            if self._is_cancelled:
-                raise Gone
-            self.room = trio.Event()
-            piece = body[at : at + http.room(self.stream)]
-            if piece:
-                http.send_data(self.stream, piece)
-                at += len(piece)
+    async def _send(self) -> None:
+        outbox, wire = self.outbox, self._wire
+        chunks = outbox.chunks
+        while True:
+            outbox.collect(trio.current_time())
+            if not chunks:
+                if self._is_leaving and self._is_done():
+                    self._scope.cancel()
+                await self._wake.wait()
+                self._wake = trio.Event()
                 continue
-            self._owner.flush()
-            await self.room.wait()
-        self._owner.flush()
+            self._took_at = trio.current_time()
+            try:
+                sent = wire.send_now(list(chunks))
+                if sent:
+                    remove(chunks, sent)
+                else:
+                    self._is_stuck = True
+                    sent = await wire.send(chunks)
+                    self._is_stuck = False
+            except _BROKEN:
+                self._scope.cancel()
+                return
+            outbox.size -= sent
+            if chunks:
+                await trio.lowlevel.checkpoint()
+            self._has_room.set()
 
-    def _finish(self, status: GrpcStatus, text: str = "") -> None:
-        if self._is_cancelled:
+    def _is_done(self) -> bool:
+        """Whether nothing is under way, and nothing more is taken."""
+        return not self._calls and self.outbox.is_empty and self.http.takes_no_more
+
+    async def _last_words(self) -> None:
+        self.outbox.collect(trio.current_time())
+        chunks = self.outbox.chunks
+        try:
+            while chunks:
+                await self._wire.send(chunks)
+        except _BROKEN:
             return
-        fields = _OK if status is GrpcStatus.OK else [(b"grpc-status", b"%d" % status)]
-        if text:
-            fields = [*fields, (b"grpc-message", encoded(text))]
-        if not self._has_head:
-            fields = [(b":status", b"200"), (b"content-type", b"application/grpc"), *fields]
-            self._has_head = True
-        self._owner.http.send_head(self.stream, fields, ended=True)
-        self._owner.flush()
+
+    def _happened(self, event: Event, now: float) -> None:
+        kind = type(event)
+        if kind is Leaving:
+            self._is_leaving = True
+            self.http.take_no_more()
+            return
+        stream: int = event.stream  # type: ignore[union-attr]
+        if kind is Began:
+            self._began(event, now)  # type: ignore[arg-type]
+            return
+        if kind is Room:
+            self.outbox.room(stream)
+            return
+        call = self._calls.get(stream)
+        if call is None:
+            if kind is Data:
+                # A stream that is refused already does not hold up the others.
+                self.http.consumed(stream, event.size)  # type: ignore[union-attr]
+        elif kind is Data:
+            call.data(event.data, event.size, now)  # type: ignore[union-attr]
+        elif kind is Ended:
+            call.ended()
+        elif kind is Reset:
+            call.gone()
+
+    def _began(self, event: Began, now: float) -> None:
+        stream, fields = event.stream, event.fields
+        refused = refusal(fields)
+        if refused is not None:
+            self.http.send_head(stream, refused.head())
+            self.http.reset(stream, ErrorCode.INTERNAL_ERROR)
+            return
+        try:
+            caller = caller_of(fields, self.remote_addr, self._local_addr, now)
+        except BadTimeout:
+            self.http.reset(stream, ErrorCode.INTERNAL_ERROR)
+            return
+        if caller.deadline <= now:
+            self.http.reset(stream)
+            return
+        encoding = caller.field("grpc-encoding")
+        path = fields[b":path"].decode("latin-1")
+        method = self.service.methods.get(path)
+        if encoding and encoding not in ENCODINGS:
+            self._refuse(stream, f"Can't find decompressor for {encoding}")
+        elif method is None:
+            self._refuse(stream, f"Method not found: {path[1:]}")
+        else:
+            call = self._calls[stream] = Call(self, stream, method, caller, now)
+            if method.talk is not None:
+                call.start()
+
+    def _refuse(self, stream: int, text: str) -> None:
+        fields = answers.trailers(GrpcStatus.UNIMPLEMENTED, text, alone=True)
+        self.http.send_head(stream, fields, ended=True)
+        # Where the request has not ended, nobody wants the rest.
+        self.http.reset(stream, ErrorCode.NO_ERROR)

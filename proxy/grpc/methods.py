@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from trimq.proxy.grpc.caller import Caller
+from trimq.proxy.grpc.statuses import GrpcError, GrpcStatus
 
 
 class Message(Protocol):
@@ -42,3 +43,12 @@ class Method:
     unary: Unary | None = None
     answers: Answers | None = None
     talk: Talk | None = None
+
+
+def unimplemented(path: str) -> Method:
+    """A call that is defined, and served by nobody; its answer is not that of a call which is not."""
+
+    async def answer(caller: Caller, request: Any) -> Message:
+        raise GrpcError(GrpcStatus.UNIMPLEMENTED, f"Method {path[1:]} is unimplemented")
+
+    return Method(bytes, unary=answer)

@@ -5,105 +5,152 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Mapping, Sequence
-from math import inf
+from contextlib import suppress
+from typing import Final
 
 import trio
 
+from trimq.proxy.grpc.bounds import GrpcBounds
 from trimq.proxy.grpc.connection import GrpcConnection
+from trimq.proxy.grpc.greeting import greeted
 from trimq.proxy.grpc.methods import Method
+from trimq.proxy.grpc.service import Service
+from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.limits import Limits
+from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.tls.contexts import TlsRefused
-from trimq.remoting.wire.handshake import ServerTls, first_byte
-from trimq.remoting.wire.proxy_protocol import (
-    FIRST_BYTES,
-    Networks,
-    PreambleError,
-    is_in,
-    read_preamble,
-)
-from trimq.remoting.wire.streams import Wire, address_of
+from trimq.remoting.wire.handshake import ServerTls
+from trimq.remoting.wire.proxy_protocol import Networks, PreambleError
+from trimq.remoting.wire.streams import address_of
 
 log = logging.getLogger("trimq.proxy")
 
-_FIRST_BYTE_SECONDS = 30.0
-_HANDSHAKE_SECONDS = 10.0
+_SWEEP_SECONDS: Final = 1.0
+_SWEPT_AT_ONCE: Final = 200
+_RETRY_SECONDS: Final = 0.1
+# So much may wait in the kernel: what comes later must not wait behind megabytes of one answer.
+_UNSENT_BYTES: Final = 128 * 1024
 
 
 class GrpcServer:
-    """`balancers`: who may send a PROXY preamble. `most`: bytes of a message."""
+    """`balancers`: who may send a PROXY preamble."""
 
     def __init__(
         self,
         methods: Mapping[str, Method],
         tls: ServerTls,
         balancers: Networks = (),
-        most: int = 130 * 1024 * 1024,
+        bounds: GrpcBounds | None = None,
+        counters: RemotingCounters | None = None,
     ) -> None:
-        self._methods = methods
+        self._service = Service(methods, bounds, counters)
         self._tls = tls
         self._balancers = balancers
-        self._most = most
         self._connections: set[GrpcConnection] = set()
+        bounds = self._service.bounds
+        limits = Limits(
+            connection_limit=bounds.connections,
+            address_limit=bounds.connections_of_address,
+            address_rate=bounds.new_of_address,
+        )
+        self.door = ConnectionAdmission(limits, self._service.counters, balancers)
+
+    @property
+    def connections(self) -> frozenset[GrpcConnection]:
+        """Those that are open now."""
+        return frozenset(self._connections)
 
     async def serve(
         self,
         sockets: Sequence[socket.socket],
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Until it is cancelled; the sockets listen already."""
-        async with trio.open_nursery() as nursery:
-            for sock in sockets:
-                nursery.start_soon(self._accept, trio.socket.from_stdlib_socket(sock), nursery)
-            task_status.started()
-
-    async def _accept(self, listener: trio.socket.SocketType, nursery: trio.Nursery) -> None:
-        while True:
+        """Until it is cancelled; the sockets listen already. Then streams under way have a moment to end."""
+        stopping = trio.Event()
+        async with trio.open_nursery() as outer:
+            # Connections live in a task that cancellation does not reach: they end in order.
+            connections: trio.Nursery = await outer.start(self._keep, stopping)
             try:
-                sock, _ = await listener.accept()
+                async with trio.open_nursery() as listeners:
+                    listeners.start_soon(self._sweep)
+                    for sock in sockets:
+                        sock.setblocking(False)
+                        listeners.start_soon(self._accept, sock, listeners, connections)
+                    task_status.started()
+            finally:
+                for sock in sockets:
+                    trio.lowlevel.notify_closing(sock)
+                    sock.close()
+                stopping.set()
+
+    async def _keep(self, stopping: trio.Event, task_status: trio.TaskStatus[trio.Nursery]) -> None:
+        with trio.CancelScope(shield=True):
+            async with trio.open_nursery() as nursery:
+                task_status.started(nursery)
+                await stopping.wait()
+                for connection in tuple(self._connections):
+                    connection.leave_now()
+                nursery.cancel_scope.deadline = (
+                    trio.current_time() + self._service.bounds.drain_seconds
+                )
+
+    async def _sweep(self) -> None:
+        """One look at all connections costs less than a time-out in each."""
+        while True:
+            await trio.sleep(_SWEEP_SECONDS)
+            now = trio.current_time()
+            for at, connection in enumerate(self.connections, 1):
+                connection.sweep(now)
+                if at % _SWEPT_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
+
+    async def _accept(
+        self, listener: socket.socket, listeners: trio.Nursery, connections: trio.Nursery
+    ) -> None:
+        while True:
+            await trio.lowlevel.wait_readable(listener)
+            try:
+                sock, address = listener.accept()
+            except BlockingIOError:
+                continue
             except OSError as error:
                 log.warning("accept failed: %s", error)
-                await trio.sleep(0.1)
+                await trio.sleep(_RETRY_SECONDS)
                 continue
-            nursery.start_soon(self._greet, socket.socket(fileno=sock.detach()))
+            if self.door.admit(address[0], trio.current_time()):
+                listeners.start_soon(self._greet, sock, address[0], connections)
+            else:
+                sock.close()
 
-    async def _greet(self, sock: socket.socket) -> None:
-        wire: Wire | None = None
+    async def _greet(self, sock: socket.socket, host: str, connections: trio.Nursery) -> None:
+        """Find out who connects and how (plain or TLS), then serve."""
+        connection: GrpcConnection | None = None
         remote_addr = "unknown"
         try:
             sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _set_up(sock)
             remote_addr, local_addr = address_of(sock), _bound(sock)
-            with trio.move_on_after(_FIRST_BYTE_SECONDS) as silence:
-                first = await first_byte(sock)
-                # HTTP/2 begins with `PRI`, version 1 of the preamble with `PROXY`.
-                if first is not None and first in FIRST_BYTES and await _is_preamble(sock):
-                    remote_addr = await self._forwarded(sock, first, remote_addr)
-                    first = await first_byte(sock)
-                silence.deadline = inf
-                if first is not None:
-                    with trio.move_on_after(_HANDSHAKE_SECONDS):
-                        wire = await self._tls.wire(sock, first)
+            seconds = self._service.bounds.greeting_seconds
+            found = await greeted(sock, remote_addr, self._tls, self._balancers, seconds)
+            if found is not None:
+                wire, remote_addr = found
+                connection = GrpcConnection(wire, self._service, remote_addr, local_addr)
         except (TlsRefused, PreambleError) as error:
             log.warning("connection refused: peer=%s reason=%s", remote_addr, error)
         except (OSError, trio.BrokenResourceError) as error:
             log.info("connection failed: peer=%s reason=%s", remote_addr, error.__cause__ or error)
+        except Exception:
+            log.exception("connection failed: peer=%s", remote_addr)
         finally:
-            if wire is None:
+            if connection is None:
+                self.door.left(host)
                 trio.lowlevel.notify_closing(sock)
                 sock.close()
-        if wire is not None:
-            await self._run(
-                GrpcConnection(wire, self._methods, remote_addr, local_addr, self._most)
-            )
+        if connection is not None:
+            self._connections.add(connection)
+            connections.start_soon(self._run, connection, host)
 
-    async def _forwarded(self, sock: socket.socket, first: int, balancer: str) -> str:
-        if not is_in(balancer, self._balancers):
-            raise PreambleError("a PROXY preamble, but proxyProtocolFrom does not name the sender")
-        with trio.move_on_after(_HANDSHAKE_SECONDS):
-            return await read_preamble(sock, first) or balancer
-        raise PreambleError("a PROXY preamble that does not end")
-
-    async def _run(self, connection: GrpcConnection) -> None:
-        self._connections.add(connection)
+    async def _run(self, connection: GrpcConnection, host: str) -> None:
         try:
             await connection.run()
         except Exception:
@@ -111,18 +158,14 @@ class GrpcServer:
             log.exception("connection failed: peer=%s", connection.remote_addr)
         finally:
             self._connections.discard(connection)
+            self.door.left(host)
 
 
-async def _is_preamble(sock: socket.socket) -> bool:
-    """Whether the bytes that wait are not HTTP/2's own beginning."""
-    while True:
-        await trio.lowlevel.wait_readable(sock)
-        data = sock.recv(3, socket.MSG_PEEK)
-        if not data or not b"PRI".startswith(data[:3]):
-            return True
-        if len(data) == 3:
-            return False
-        await trio.sleep(0.01)
+def _set_up(sock: socket.socket) -> None:
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Not everywhere.
+    with suppress(AttributeError, OSError):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
 
 
 def _bound(sock: socket.socket) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Began:
     """A request's head."""
 
@@ -11,7 +11,7 @@ class Began:
     fields: dict[bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Data:
     """A piece of a request's body. `size`: what it counts for flow control, padding included."""
 
@@ -20,28 +20,28 @@ class Data:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ended:
     """Nothing follows on this stream."""
 
     stream: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reset:
-    """The peer has given the stream up."""
+    """The stream has been given up by the peer, or for a fault of its."""
 
     stream: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Room:
     """The peer takes more: on one stream, or on all (0)."""
 
     stream: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Leaving:
     """The peer opens no more streams; those under way go on."""
 

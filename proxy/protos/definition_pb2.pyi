@@ -501,7 +501,7 @@ class Publishing(_message.Message):
     topics: _containers.RepeatedCompositeFieldContainer[Resource]
     max_body_size: int
     validate_message_type: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[Resource, _Mapping]]] = ..., max_body_size: _Optional[int] = ..., validate_message_type: _Optional[bool] = ...) -> None: ...
+    def __init__(self, topics: _Optional[_Iterable[_Union[Resource, _Mapping]]] = ..., max_body_size: _Optional[int] = ..., validate_message_type: bool = ...) -> None: ...
 
 class Subscription(_message.Message):
     __slots__ = ("group", "subscriptions", "fifo", "receive_batch_size", "long_polling_timeout", "lite_subscription_quota", "max_lite_topic_size")
@@ -519,7 +519,7 @@ class Subscription(_message.Message):
     long_polling_timeout: _duration_pb2.Duration
     lite_subscription_quota: int
     max_lite_topic_size: int
-    def __init__(self, group: _Optional[_Union[Resource, _Mapping]] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionEntry, _Mapping]]] = ..., fifo: _Optional[bool] = ..., receive_batch_size: _Optional[int] = ..., long_polling_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lite_subscription_quota: _Optional[int] = ..., max_lite_topic_size: _Optional[int] = ...) -> None: ...
+    def __init__(self, group: _Optional[_Union[Resource, _Mapping]] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionEntry, _Mapping]]] = ..., fifo: bool = ..., receive_batch_size: _Optional[int] = ..., long_polling_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lite_subscription_quota: _Optional[int] = ..., max_lite_topic_size: _Optional[int] = ...) -> None: ...
 
 class Metric(_message.Message):
     __slots__ = ("on", "endpoints")
@@ -527,7 +527,7 @@ class Metric(_message.Message):
     ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
     on: bool
     endpoints: Endpoints
-    def __init__(self, on: _Optional[bool] = ..., endpoints: _Optional[_Union[Endpoints, _Mapping]] = ...) -> None: ...
+    def __init__(self, on: bool = ..., endpoints: _Optional[_Union[Endpoints, _Mapping]] = ...) -> None: ...
 
 class OffsetOption(_message.Message):
     __slots__ = ("policy", "offset", "tail_n", "timestamp")

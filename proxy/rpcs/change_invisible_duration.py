@@ -6,6 +6,7 @@ from trimq.proxy.acknowledging import Acknowledging
 from trimq.proxy.checks import check_group, check_invisible, check_topic
 from trimq.proxy.config import ProxyConfig
 from trimq.proxy.grpc.caller import Caller
+from trimq.proxy.protos.definition_pb2 import Code, Status
 from trimq.proxy.protos.service_pb2 import (
     ChangeInvisibleDurationRequest,
     ChangeInvisibleDurationResponse,
@@ -29,8 +30,20 @@ class ChangeInvisibleDuration:
         topic, group = check_topic(request.topic), check_group(request.group)
         millis = request.invisible_duration.ToMilliseconds()
         check_invisible(millis, 0, self._config.max_invisible_time_mills)
-        handle = self._receipts.take(caller.client_id, request.receipt_handle)
+        given = parse_receipt(request.receipt_handle)
+        # From now on the client itself says how long: it is renewed no more, whatever the broker answers.
+        receipt = await self._receipts.take(caller.client_id, group, request.message_id, given)
         changed = await self._acknowledging.change_invisible(
-            parse_receipt(handle), group, topic, millis, request.lite_topic, request.suspend
+            receipt, group, topic, millis, request.lite_topic, request.suspend
         )
         return ChangeInvisibleDurationResponse(status=OK, receipt_handle=changed)
+
+
+def refused(
+    request: ChangeInvisibleDurationRequest, told: Status
+) -> ChangeInvisibleDurationResponse:
+    """Whoever is too early has its handle back, and may ask again."""
+    response = ChangeInvisibleDurationResponse(status=told)
+    if told.code == Code.TOO_MANY_REQUESTS:
+        response.receipt_handle = request.receipt_handle
+    return response

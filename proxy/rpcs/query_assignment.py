@@ -23,10 +23,10 @@ class QueryAssignment:
     async def __call__(
         self, caller: Caller, request: QueryAssignmentRequest
     ) -> QueryAssignmentResponse:
-        topic = check_topic(request.topic)
-        group = await self._metadata.group(check_group(request.group))
+        topic, name = check_topic(request.topic), check_group(request.group)
         endpoints = self._endpoints.of(caller, request.endpoints)
         route = await self._routes.of(topic)
+        group = await self._metadata.group(name)
         # A group of lite topics has none of its own.
         each = (
             group is not None

@@ -110,11 +110,20 @@ class Client:
         self._connection.close(reason)
 
     async def request(
-        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
+        self,
+        code: int,
+        header: Header | None = None,
+        body: Body = b"",
+        timeout: float = 3,
+        late: Callable[[RemotingCommand], None] | None = None,
     ) -> RemotingCommand:
-        """Ask and wait for the answer, whatever its code; RemotingTimeout or PeerGone if none."""
+        """Ask and wait for the answer, whatever its code; RemotingTimeout or PeerGone if none.
+
+        `late` gets an answer that comes when nobody waits for it any more: after the timeout, or after whoever
+        asked was cancelled.
+        """
         try:
-            return await self._connection.ask(code, header, body, timeout)
+            return await self._connection.ask(code, header, body, timeout, late)
         except trio.TooSlowError:
             raise RemotingTimeout(
                 f"{self.addr} did not answer request code {int(code)} within {timeout} s"

@@ -16,6 +16,7 @@ listeners too, from the moment that it is leaving.
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
 
@@ -196,8 +197,14 @@ class Connection(Peer):
         self._shared.extra_fields = fields
 
     async def ask(
-        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
+        self,
+        code: int,
+        header: Header | None = None,
+        body: Body = b"",
+        timeout: float = 3,
+        late: Callable[[RemotingCommand], None] | None = None,
     ) -> RemotingCommand:
+        """`late` gets the answer when whoever asked has left before it came."""
         opaque = self._questions.next_opaque()
         with trio.fail_after(timeout):
             await self._outbox.room()
@@ -207,8 +214,13 @@ class Connection(Peer):
             try:
                 self._request(RemotingCommand(code, opaque), header, body)
                 await question.done.wait()
+            except trio.Cancelled:
+                if late is not None:
+                    self._questions.leave(opaque, late)
+                raise
             finally:
-                self._questions.forget(opaque)
+                if question.late is None:
+                    self._questions.forget(opaque)
         if question.answer is None:
             raise PeerGone(
                 f"{self.remote_addr} ended the connection without an answer: {self._reason}"

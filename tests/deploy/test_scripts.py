@@ -40,8 +40,8 @@ def test_every_command_has_its_script() -> None:
 
 def test_a_script_says_its_own_name(tmp_path: Path) -> None:
     done = run(tmp_path, "sh", "mqproxy", "-pc", "x.json")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: mqproxy: gRPC clients are not served")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: cannot read x.json: No such file")
     done = run(tmp_path, "./mqbroker")
     assert done.returncode == 2
     assert "no NameServer is named" in done.stderr

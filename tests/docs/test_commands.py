@@ -34,6 +34,9 @@ SHOWN: Final = [command for page in PAGES for command in commands(page)]
 OTHERS: Final[Mapping[str, Mapping[str, str | None]]] = {
     "CONTRIBUTING.md": {"pre-commit": "tests/trimq/test_hooks.py"},
     "README.md": {"git": None},
+    "docs/clients5.md": dict.fromkeys(
+        ("go", "java", "mvn"), "compat_tests/proxy/test_clients_page.py"
+    ),
     "docs/configuration.md": {"openssl": "tests/docs/test_shown_commands.py"},
     "docs/durability.md": dict.fromkeys(
         ("rm", "truncate"), "tests/store/opening/test_refused_stores.py"
@@ -137,7 +140,11 @@ def test_make_has_it(command: Command) -> None:
 
 @pytest.mark.parametrize("command", shown("python", "python3"), ids=str)
 def test_python_finds_the_module_and_the_files(command: Command) -> None:
-    flag, module, *more = command.arguments
+    flag, module, *more = *command.arguments, ""
+    if flag.endswith(".py"):
+        # A program of the page's own.
+        assert f"`{flag}`:" in (ROOT / command.page).read_text("utf-8")
+        return
     assert flag == "-m"
     assert importlib.util.find_spec(module) is not None
     assert all((ROOT / word).exists() for word in more if word.startswith("tests/"))

@@ -35,6 +35,7 @@ GROUPS: Final = ("my-group", "billing")
 SETTINGS: Final = {"brokerName": "broker-a", "enableLmq": True, "enableMultiDispatch": True}
 # Pages whose commands are played as a whole, one with the other.
 WHOLE: Final = {
+    "docs/clients5.md": "compat_tests/proxy/test_clients_page.py",
     "docs/migrate.md": "compat_tests/replication/test_migrate.py",
     "docs/proxy.md": "compat_tests/scenarios/test_proxy_page.py",
 }

@@ -12,6 +12,7 @@ import trio
 from tests.hostile.whole_servers import Calls, Servers, whole_servers
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import OwnRequestCode
 from trimq.codec.codes import RequestCode as Code
 from trimq.codec.frames.command import RemotingCommand, encode_command
 from trimq.processors._steps import SteppedProcessor
@@ -78,6 +79,8 @@ MANY_STEPS = {
     *(Code.GET_HAS_UNIT_SUB_TOPIC_LIST, Code.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST),
     *(Code.GET_KVLIST_BY_NAMESPACE, Code.QUERY_CORRECTION_OFFSET),
 }
+# These take long by what they are told, and answer nothing (tests/processors/clients/test_proxy_clients.py).
+TOLD = {int(OwnRequestCode.PROXY_CLIENTS)}
 
 
 @dataclass
@@ -136,7 +139,7 @@ def test_every_long_answer_is_here(wide: Wide) -> None:
             for code, route in side.dispatcher._routes.items()
             if isinstance(getattr(route.handle, "__self__", None), SteppedProcessor)
         }
-        assert stepped == set(map(int, codes))
+        assert stepped - TOLD == set(map(int, codes))
 
 
 @pytest.mark.parametrize("code", [*BROKER, *NAMESRV])

@@ -21,7 +21,7 @@ SEEDS: Final = os.environ.get("KILL_SEEDS", "1 2 3 4 5 6 7 8 9 10").split()
 KILLS: Final = [
     (
         *PYTEST,
-        *(f"{SERVING}/test_kill_{what}.py" for what in ("pops", "timers", "transactions")),
+        *(f"{SERVING}/test_kill_{what}.py" for what in ("pops", "proxy", "timers", "transactions")),
         *("--server-kills", "100", "--kill-seed", seed, "-rP"),
     )
     for seed in SEEDS

@@ -88,11 +88,14 @@ _LIVE: Final = (
     _live("java-many", "scenarios", "java", named=CROWDED, busy=True, turn=2, seconds=200),
     _live("store-opened", "store", "interop index", turn=0, seconds=280),
     _live("proxy", "scenarios", "grpc grpc_go proxy_page", turn=2, tools=REAL_AND_GO, seconds=280),
+    _live("proxy-ours", "scenarios", "grpc_ours", turn=3, tools=REAL_AND_GO, seconds=270),
+    _live("proxy-own", "proxy", tools=REAL_AND_GO, seconds=280),
     _live("replication", "replication", turn=1, seconds=260),
     _live("replication-copies", "replication", "copies sync_master", turn=1, seconds=260),
     _live("store", "store", turn=0, seconds=240),
     _live("cluster", "cluster old", seconds=200),
     _live("elastic", "elastic", turn=2, seconds=200),
+    _live("proxy-calls", "proxy", "calls", seconds=190),
     _live("order", "scenarios", "order", turn=0, tools=REAL_AND_GO, seconds=180),
     _live("service", "releases", "systemd", tools=("root", "debootstrap"), seconds=150),
     _live("chart", "releases", "chart chart_runs chart_containers", tools=("Go",), seconds=150),
@@ -186,6 +189,12 @@ _RECORDED: Final = Part(
     again=True,
     in_memory=True,
 )
+_CALLS: Final = Part(
+    "recorded-calls",
+    ("compat_tests/proxy/test_calls.py", "--recorded"),
+    again=True,
+    in_memory=True,
+)
 _SMOKE: Final = Part(
     "smoke",
     (
@@ -237,7 +246,7 @@ def _first() -> Group:
 def _second() -> Group:
     """On what the first ones have built."""
     compiled = _compiled([Part("compiled", _COMPILED, COMPILED, busy=True, again=True)])
-    return Group([*compiled, _RECORDED, _SMOKE], beside=LANES, busy=2)
+    return Group([*compiled, _RECORDED, _CALLS, _SMOKE], beside=LANES, busy=2)
 
 
 def _proof() -> Group:

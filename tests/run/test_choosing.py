@@ -13,7 +13,10 @@ from tests.run.table import live_parts
 
 PARTS = live_parts()
 EVERY = {part.name for part in PARTS}
-SCENARIOS = {"clients", "clients-asking", "clients-delayed", "java", "java-many", "order", "proxy"}
+SCENARIOS = {
+    *("clients", "clients-asking", "clients-delayed", "java", "java-many", "order", "proxy"),
+    "proxy-ours",
+}
 
 
 def chosen(*changed: str) -> dict[str, str]:
@@ -109,10 +112,13 @@ def test_a_subject_has_its_parts_played(file: str, played: set[str], left_out: s
         (
             "compat_tests/scenarios/subjects/timers/java/driver/TimersScenarios.java",
             # A gRPC client is built of another file of this subject.
-            {"clients-delayed", "proxy"},
+            {"clients-delayed", "proxy", "proxy-ours"},
         ),
-        ("compat_tests/scenarios/subjects/timers/go/timers.go", {"clients-delayed", "proxy"}),
-        ("compat_tests/scenarios/subjects/grpc/go/go.mod", {"images", "proxy"}),
+        (
+            "compat_tests/scenarios/subjects/timers/go/timers.go",
+            {"clients-delayed", "proxy", "proxy-ours"},
+        ),
+        ("compat_tests/scenarios/subjects/grpc/go/go.mod", {"images", "proxy", "proxy-ours"}),
         ("compat_tests/scenarios/subjects/replicas/go/replicas.go", {"replication"}),
         ("compat_tests/records/wire/timers.json", {"wire"}),
         ("compat_tests/records/scenarios/java-5.5.0-grpc_kill9.json", {"proxy"}),
@@ -133,7 +139,7 @@ def test_a_subject_has_its_parts_played(file: str, played: set[str], left_out: s
         ("docs/spark.md", {"spark"}),
         ("docs/offset-report.md", {"spark", "reports"}),
         ("docs/timers.md", set()),
-        ("docs/differences.py", {"wire"}),
+        ("docs/differences.py", {"proxy-calls", "wire"}),
         ("docs/generate.py", set()),
         ("CHANGELOG.md", set()),
         ("bench/parts/pops.py", set()),

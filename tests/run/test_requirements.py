@@ -12,7 +12,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 PIN: Final = re.compile(r"[\w-]+==\S+( ;.*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
 
 
-@pytest.mark.parametrize("name", ["runtime", "test", "spark", "site", "wheels"])
+@pytest.mark.parametrize("name", ["runtime", "grpc", "test", "spark", "site", "wheels"])
 def test_each_version_has_its_hashes(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text().replace("\\\n", "")
     locked = [line for line in text.splitlines() if not line.startswith("#")]
@@ -28,7 +28,7 @@ def test_no_lock_is_installed_without_them() -> None:
     assert all("--require-hashes" in line for line in installs)
 
 
-@pytest.mark.parametrize("name", ["build", "runtime", "test", "spark", "site", "wheels"])
+@pytest.mark.parametrize("name", ["build", "runtime", "grpc", "test", "spark", "site", "wheels"])
 def test_pins_fit_a_command_line(name: str) -> None:
     """Hashes do not: pip takes them in a file only."""
     found = pins(f"{name}.txt")

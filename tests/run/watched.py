@@ -176,6 +176,22 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
             *("spark-away", "store"),
         ),
     ),
+    # TriMQ's own, a process that nobody else loads: only clients of the 5.x line ask it.
+    "proxy": Subject(
+        (
+            "building/protos.py",
+            "proxy",
+            "trimq/commands/proxy.py",
+            "trimq/serving/own_proxy.py",
+            "trimq/serving/proxy.py",
+            "trimq/serving/supervised_proxy.py",
+            *(
+                f"trimq/settings/{name}.py"
+                for name in ("proxy", "proxy_extra", "proxy_file", "proxy_keys", "proxy_seat")
+            ),
+        ),
+        ("images", "installs", "proxy", "proxy-calls", "proxy-ours", "proxy-own"),
+    ),
     # Several brokers under one supervisor are looked at by unit tests only. These start the command in many ways.
     # Nothing of it is loaded by a server that is in nobody's hand.
     "hand": Subject(("deploy/hand/go", "deploy/hand/java", "trimq/hand"), ("hand", "images")),

@@ -47,7 +47,7 @@ def test_python_of_the_testing_page_runs(tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
-    assert "3 passed" in done.stdout, done.stdout + done.stderr
+    assert "4 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")

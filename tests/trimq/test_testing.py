@@ -29,6 +29,23 @@ def test_that_fails(fresh_rocketmq_server):
     assert not fresh_rocketmq_server.messages("Broken")
 """
 
+WITH_GRPC = """
+import socket
+
+import pytest
+
+@pytest.fixture(scope="session")
+def rocketmq_grpc():
+    return True
+
+def test_orders(rocketmq_server, fresh_rocketmq_server):
+    endpoints = {rocketmq_server.grpc_endpoint, fresh_rocketmq_server.grpc_endpoint}
+    assert len(endpoints) == 2
+    for endpoint in endpoints:
+        host, port = endpoint.split(":")
+        socket.create_connection((host, int(port))).close()
+"""
+
 
 def test_a_project_sends_reads_and_sees_the_log(tmp_path: Path) -> None:
     (tmp_path / "test_project.py").write_text(PROJECT)
@@ -38,6 +55,15 @@ def test_a_project_sends_reads_and_sees_the_log(tmp_path: Path) -> None:
     )
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "topic created: topic=Broken read=2 write=2" in done.stdout
+
+
+def test_a_project_has_the_endpoint_of_the_5_x_clients(tmp_path: Path) -> None:
+    (tmp_path / "test_project.py").write_text(WITH_GRPC)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_project.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_values_may_be_numbers_and_booleans() -> None:

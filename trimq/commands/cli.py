@@ -158,6 +158,16 @@ def main() -> None:
     is_flag=True,
     help="Serve --hand to other machines, too: they may delete all.",
 )
+@click.option(
+    "--grpc",
+    metavar="HOST:PORT",
+    help="Serve 5.x clients (gRPC) at this address, by a 'trimq proxy' of its own; a port alone means the loopback.",
+)
+@click.option(
+    "--grpc-config",
+    type=click.Path(path_type=Path, readable=False),
+    help="A RocketMQ rmq-proxy.json for it.",
+)
 @click.option("--supervised", is_flag=True, hidden=True)
 @logging_options
 def server(
@@ -172,15 +182,20 @@ def server(
 
     if brokers is not None and options["hand"] is not None:
         raise click.UsageError("--hand holds one broker: leave --brokers out")
+    if brokers is not None and options["grpc"] is not None:
+        raise click.UsageError("--grpc is of one broker: start 'trimq proxy' beside several")
 
     def start() -> Any:
         from trimq.settings.options import ServerOptions
 
-        chosen = ServerOptions(settings=parse_assignments(assignments), **options)
+        log_words = ("--log-level", log_level, "--log-format", log_format)
+        chosen = ServerOptions(
+            settings=parse_assignments(assignments), log_words=log_words, **options
+        )
         if brokers is not None:
             from trimq.supervising.supervisor import run_family
 
-            shared = ["--log-level", log_level, "--log-format", log_format]
+            shared = [*log_words]
             if chosen.config is not None:
                 shared += ["--config", str(chosen.config)]
             return lambda: run_family(chosen, brokers, shared, print_ready)

@@ -17,7 +17,7 @@ from trimq.hand.operation import HandError
 log = logging.getLogger("trimq")
 
 _READY: Final = re.compile(
-    r"TriMQ ready: namesrv=(\S+) broker=(\S+) store=(.+) hand=(\S+) in \d+ ms"
+    r"TriMQ ready: namesrv=(\S+) broker=(\S+) store=.+ hand=(\S+)(?: grpc=(\S+))? in \d+ ms"
 )
 # Of a line in the log: when and how bad.
 _LEVEL: Final = re.compile(r"^\S+ (DEBUG|INFO|WARNING|ERROR|CRITICAL) ")
@@ -28,9 +28,10 @@ _STOP_SECONDS: Final = 15.0
 class Child:
     """`trimq server --hand` on free ports of the loopback; its log goes to this process's."""
 
-    def __init__(self, store: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, store: Path, settings: Mapping[str, str], grpc: bool = False) -> None:
+        """`grpc`: with a proxy beside it."""
         self._command = [sys.executable, "-m", "trimq", "server", "--store", str(store)]
-        for option in ("--listen", "--namesrv-listen", "--hand"):
+        for option in ("--listen", "--namesrv-listen", "--hand", *(["--grpc"] if grpc else [])):
             self._command += [option, "127.0.0.1:0"]
         for key, value in settings.items():
             self._command += ["--set", f"{key}={value}"]
@@ -38,8 +39,8 @@ class Child:
         self._readers: list[threading.Thread] = []
         self._last: list[str] = []
 
-    def start(self) -> tuple[str, str, str]:
-        """Where NameServer, broker and hand are. HandError with its last words if it ends before it is ready."""
+    def start(self) -> tuple[str, str, str, str | None]:
+        """Where NameServer, broker, hand and proxy are. HandError with its last words if it ends before it is ready."""
         # What is imported here is what it runs, wherever this process was started.
         paths = os.pathsep.join([path for path in sys.path if path])
         environment = {**os.environ, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
@@ -59,7 +60,7 @@ class Child:
         for line in process.stdout:
             if found := _READY.match(line):
                 self._read(process.stdout)
-                return found[1], found[2], found[4]
+                return found[1], found[2], found[3], found[4]
         self.stop()
         raise HandError("the server ended before it was ready: " + " ".join(self._last[-3:]))
 

@@ -46,6 +46,7 @@ from trimq.wiring.parts.brokers.cluster import NameServers
 if TYPE_CHECKING:
     from trimq.hand.hand import Hand
     from trimq.hand.process import Process
+    from trimq.serving.own_proxy import OwnProxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class RunningServer:
     ready: Probe | None = None
     # Of a server that is in the hand of a test.
     process: "Process | None" = None
+    # Where its proxy serves the 5.x clients.
+    grpc_addr: str | None = None
 
 
 @asynccontextmanager
@@ -75,11 +78,13 @@ async def serve(
     advertise: str | None = None,
     settings: Mapping[str, str] | None = None,
     clock: Clock | None = None,
+    grpc: str | None = None,
 ) -> AsyncIterator[RunningServer]:
     """A broker, and a NameServer unless ``namesrv`` names others, until the block ends.
 
     Port 0 (the default) picks free ports. ``settings`` are ``broker.conf`` keys and their texts.
-    ``clock`` stands for this machine's, for tests that set it.
+    ``clock`` stands for this machine's, for tests that set it. ``grpc``: where a proxy, a process of its own, serves
+    the 5.x clients.
     Raises AddressError, SettingsError or StoreError when it cannot start.
     """
     options = ServerOptions(
@@ -89,6 +94,8 @@ async def serve(
         namesrv_listen=namesrv_listen or (None if namesrv else "127.0.0.1:0"),
         advertise=advertise,
         settings=settings or {},
+        grpc=grpc,
+        log_words=("--log-level", "warning"),
     )
     async with open_server(options, clock) as running:
         yield running
@@ -116,6 +123,7 @@ async def open_server(
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
         process = ProcessState(resources=resources_of(plan.server), passed=passed)
+        proxy = await begun_proxy(plan, stack)
         stack.enter_context(watched(process.steps))
         stack.enter_context(before_threads())
         namesrv: Namesrv | None = None
@@ -129,10 +137,15 @@ async def open_server(
         broker = await stack.enter_async_context(
             open_broker(plan, name_servers, process, clock, hand)
         )
+        grpc_addr = None
+        if proxy is not None:
+            grpc_addr = await proxy.ready(namesrv_addr)
+            # Before the broker that it is before.
+            stack.push_async_callback(proxy.stop)
         held = None
         if hand is not None and plan.hand is not None:
             held = await stack.enter_async_context(
-                served_hand(hand, plan, namesrv_addr, broker.port)
+                served_hand(hand, plan, namesrv_addr, broker.port, grpc_addr)
             )
         yield RunningServer(
             namesrv_addr,
@@ -143,7 +156,17 @@ async def open_server(
             broker.siblings,
             broker.ready,
             held,
+            grpc_addr,
         )
+
+
+async def begun_proxy(plan: ServerPlan, stack: AsyncExitStack) -> "OwnProxy | None":
+    """It loads while the server opens; None, and nothing of it is loaded, where none is wanted."""
+    if plan.grpc is None:
+        return None
+    from trimq.serving.own_proxy import own_proxy
+
+    return await stack.enter_async_context(own_proxy(plan, plan.grpc))
 
 
 def made_hand(plan: ServerPlan) -> "Hand | None":
@@ -157,7 +180,7 @@ def made_hand(plan: ServerPlan) -> "Hand | None":
 
 @asynccontextmanager
 async def served_hand(
-    hand: "Hand", plan: ServerPlan, namesrv_addr: str, port: int
+    hand: "Hand", plan: ServerPlan, namesrv_addr: str, port: int, grpc_addr: str | None = None
 ) -> AsyncIterator["Process"]:
     """Until the block ends. `port`: of the broker."""
     from trimq.hand.process import Process
@@ -170,7 +193,7 @@ async def served_hand(
             str(bound),
             Endpoint(plan.listen.host, port),
             namesrv_addr if plan.embedded is not None else None,
-            sys.argv[1:],
+            [*sys.argv[1:], *([] if grpc_addr is None else ["--grpc", grpc_addr])],
         )
         hand.add(process.operations)
         yield process
@@ -226,6 +249,8 @@ async def run_server(options: ServerOptions, ready: Ready) -> None:
             if running.process is not None:
                 line += f" hand={running.process.address}"
                 ended = running.process.ended
+            if running.grpc_addr is not None:
+                line += f" grpc={running.grpc_addr}"
             ready(line)
             manager.serves(line, running.ready)
             await stop.wait()

@@ -23,6 +23,7 @@ from trimq.settings.endpoints import (
 from trimq.settings.listening import broker_endpoints
 from trimq.settings.passed_sockets import METRICS, NAMESRV, SLAVES
 from trimq.settings.process import ServerConfig
+from trimq.settings.proxy_seat import ProxySeat, proxy_seat
 from trimq.settings.sources import Sources, check_keys, given, only_of, with_changes
 from trimq.settings.tls import TlsConfig
 from trimq.store.config import StoreConfig
@@ -53,6 +54,10 @@ class ServerOptions:
     # Where a test may ask for time and faults, and whether others than this machine may reach that.
     hand: str | None = None
     hand_insecure: bool = False
+    # Where the 5.x clients are served, the proxy's own file, and words of its command that say how it logs.
+    grpc: str | None = None
+    grpc_config: Path | None = None
+    log_words: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +104,8 @@ class ServerPlan:
     advertise_file: Path | None = None
     # Where the hand is served.
     hand: Endpoint | None = None
+    # The proxy beside it.
+    grpc: ProxySeat | None = None
 
     def listens_on(self) -> Iterator[tuple[str, Endpoint]]:
         """Each address, and what it is for (passed_sockets.py)."""
@@ -186,6 +193,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         sources=sources,
         advertise_file=options.advertise_file,
         hand=hand_endpoint(options),
+        grpc=proxy_seat(options.grpc, options.grpc_config, options.log_words),
     )
 
 

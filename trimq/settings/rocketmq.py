@@ -307,6 +307,13 @@ _REFUSED: Final = (
 )  # fmt: skip
 
 
+def access_control_details() -> dict[str, Unheeded]:
+    """Those of AuthConfig that do no harm; what asks for access control is refused."""
+    found = {key: Unheeded(key, _ACL) for key in _HARMLESS[_ACL].split()}
+    secrets = [key for key, reason in _SECRETS.items() if reason == _ACL]
+    return found | {key: Unheeded(key, _ACL, secret=True) for key in secrets}
+
+
 @cache
 def unheeded() -> Mapping[str, Unheeded]:
     """All of them by key."""

@@ -19,7 +19,7 @@ from trimq.settings.parsing import (
     settings_of,
     unknown_key,
 )
-from trimq.settings.rocketmq import unheeded
+from trimq.settings.rocketmq import Unheeded, unheeded
 
 log: Final = logging.getLogger("trimq.server")
 
@@ -128,16 +128,19 @@ def blanks(setting: Setting, text: str) -> str | None:
 
 
 def check_keys(
-    sources: Sources, configs: Iterable[type[Any]], others: Iterable[type[Any]] = ()
+    sources: Sources,
+    configs: Iterable[type[Any]],
+    others: Iterable[type[Any]] = (),
+    foreign: Mapping[str, Unheeded] | None = None,
 ) -> None:
     """Refuse values that promise what TriMQ does not do, and log which keys have no effect.
 
-    `configs` are this server's, `others` those of the other kind of server. SettingsError names
-    every such value at once.
+    `configs` are this server's, `others` those of the other kind of server, `foreign` what RocketMQ has beside them.
+    SettingsError names every such value at once.
     """
     known = {key: one for config in configs for key, one in settings_of(config).items()}
     elsewhere = {key for config in others for key in settings_of(config)}
-    foreign = unheeded()
+    foreign = unheeded() if foreign is None else foreign
     rules = {key: one.declaration.refused for key, one in known.items()}
     rules |= {key: one.refusal for key, one in foreign.items()}
     refusals = [

@@ -5,6 +5,7 @@ from typing import Final
 
 import trio
 
+from trimq.broker.groups.clients.behind_proxies import BehindProxies
 from trimq.broker.groups.consumers.online import Consumers
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
@@ -31,20 +32,26 @@ async def ask_consumer(
     header: Header,
     who: tuple[str | None, str | None],
     body: bytes = b"",
+    proxies: BehindProxies | None = None,
 ) -> RemotingCommand:
-    """The client's answer, unchanged; `who` is a group and a client id.
+    """The client's answer, unchanged; `who` is a group and a client id, which may be behind a proxy.
 
     RemotingError: SYSTEM_ERROR when it is not online or leaves, CONSUME_MSG_TIMEOUT after 10 s.
     """
     group, client_id = who
-    client = None if group is None or client_id is None else consumers.find_client(group, client_id)
-    if client is None:
+    peer: Peer | None = None
+    if group is not None and client_id is not None:
+        client = consumers.find_client(group, client_id)
+        peer = None if client is None else client.peer
+        if peer is None and proxies is not None:
+            peer = proxies.find(group, client_id)
+    if peer is None:
         raise RemotingError(
             ResponseCode.SYSTEM_ERROR,
             f"The Consumer <{java_text(group)}> <{java_text(client_id)}> not online",
         )
     try:
-        return await ask_client(client.peer, code, header, body)
+        return await ask_client(peer, code, header, body)
     except trio.TooSlowError:
         log.warning("consumer does not answer: code=%s group=%s client=%s", code, group, client)
         raise RemotingError(

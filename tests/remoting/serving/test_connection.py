@@ -161,6 +161,39 @@ async def test_a_request_nobody_answers_times_out(connected, autojump_clock):
         assert trio.current_time() - began == pytest.approx(3)
 
 
+def answering_later(seconds):
+    async def handle(request):
+        await trio.sleep(seconds)
+        return Response(body=request.body + b", late")
+
+    return DoLater(11, handle)
+
+
+@pytest.mark.parametrize("patience", [1, 2])
+async def test_an_answer_that_nobody_waits_for_is_somebody_elses(
+    connected, autojump_clock, patience
+):
+    late = []
+    async with connected(Server(Dispatcher([answering_later(5)]))) as client:
+        with trio.move_on_after(patience), pytest.raises(RemotingTimeout):
+            await client.request(11, body=b"a", timeout=1.5, late=late.append)
+        await trio.sleep(5)
+        assert [one.body for one in late] == [b"a, late"]
+        # Whoever waits gets it alone.
+        assert (await client.request(11, body=b"b", timeout=9, late=late.append)).body == b"b, late"
+        await trio.sleep(5)
+    assert len(late) == 1
+
+
+async def test_an_answer_that_comes_together_with_the_end_of_patience(connected, autojump_clock):
+    late, answered = [], []
+    async with connected(Server(Dispatcher([answering_later(1)]))) as client:
+        with trio.move_on_after(1):
+            answered.append(await client.request(11, late=late.append))
+        await trio.sleep(1)
+    assert len(late) + len(answered) == 1
+
+
 async def test_the_server_asks_its_client(connected, autojump_clock):
     async def ask_back(request):
         answer = await request.peer.ask(220, body=b"who?", timeout=5)

@@ -179,6 +179,7 @@ def test_the_commands_are_listed_without_being_named_one_by_one() -> None:
         "install-service",
         "namesrv",
         "offsets",
+        "proxy",
         "server",
         "spark",
     ]

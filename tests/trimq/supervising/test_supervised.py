@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from trimq.supervising.supervised import ORPHAN_SECONDS
+from trimq.serving.orphans import ORPHAN_SECONDS
 
 TRIES = 4
 STARTING = """

@@ -2,10 +2,7 @@
 
 from typing import Final
 
-from trimq.commands.original.servers import NO_PROXY
-
 SENTENCES: Final = {
-    "mqproxy": NO_PROXY,
     "mqcontroller": (
         "TriMQ has no controller: which broker is the master is set by brokerRole, see docs/replication.md"
     ),

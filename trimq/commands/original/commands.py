@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from trimq.commands.original import absent, servers
+from trimq.commands.original import absent, proxies, servers
 from trimq.commands.original.launch import Launch, NotLaunched
 
 _Words = Sequence[str]
@@ -66,6 +66,7 @@ _CLASSES: Final = {
 COMMANDS: Final[Mapping[str, Callable[[_Words, _Environment], Launch]]] = {
     "mqnamesrv": servers.namesrv,
     "mqbroker": servers.broker,
+    "mqproxy": proxies.proxy,
     "mqadmin": _mqadmin,
     **{name: _no_command(name) for name in absent.SENTENCES},
     "runserver.sh": _run_class,

@@ -1,10 +1,12 @@
 """Whether the servers of this container are well: for the image's HEALTHCHECK.
 
 Only what runs here counts. A NameServer that answers is healthy, whatever its brokers do. A broker is healthy when
-`trimq health` says so of it; of the NameServers it is asked only whether they know it.
+`trimq health` says so of it; of the NameServers it is asked only whether they know it. A proxy is healthy when it takes
+connections: it has to serve clients whatever its brokers do.
 """
 
 import os
+import socket
 import ssl
 import sys
 import time
@@ -15,7 +17,7 @@ from trimq.admin.brokers.health import ServerHealth, name_servers_health, server
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.blocking_link import BlockingLink, result_of
 from trimq.commands.health_lines import line
-from trimq.commands.original.ports import BROKER_PORT, NAMESRV_PORT
+from trimq.commands.original.ports import BROKER_PORT, GRPC_PORT, NAMESRV_PORT
 from trimq.commands.original.processes import Running, running_servers, seconds_since_start
 
 # For an answer. Some are waited for one after the other, and Docker gives a check ten seconds.
@@ -35,6 +37,9 @@ def container_health(
     for one in servers:
         if one.kind == "namesrv":
             found += _name_server(one.option("--listen"))
+            continue
+        if one.kind == "proxy":
+            found += _proxy(one.option("--listen"))
             continue
         embedded = one.option("--namesrv-listen")
         if embedded is not None:
@@ -73,6 +78,17 @@ def _broker(listen: str | None, named: str | None) -> list[ServerHealth]:
         return result_of(servers_health(link, addr, with_others=False))
 
     return _asked(name_server_list(named) if named else (), ask, addr)
+
+
+def _proxy(listen: str | None) -> list[ServerHealth]:
+    addr = _here(listen, GRPC_PORT)
+    host, _, port = addr.rpartition(":")
+    why = []
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _SECONDS).close()
+    except OSError as error:
+        why.append(f"takes no connections: {error.strerror or error}")
+    return [ServerHealth("proxy", addr, why=why)]
 
 
 def _asked(

@@ -4,3 +4,4 @@ from typing import Final
 
 BROKER_PORT: Final = 10911
 NAMESRV_PORT: Final = 9876
+GRPC_PORT: Final = 8081

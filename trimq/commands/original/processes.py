@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 _PROCESSES: Final = Path("/proc")
-KINDS: Final = ("server", "namesrv")
+KINDS: Final = ("server", "namesrv", "proxy")
 # What the kernel puts first where programs of another processor are emulated: QEMU in its names, and Rosetta.
 _EMULATOR: Final = re.compile(r"qemu-.+|.+-binfmt(-P)?|rosetta")
 

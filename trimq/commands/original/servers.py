@@ -12,6 +12,7 @@ from typing import Final
 
 from trimq.base.user_ids import user_ids
 from trimq.codec.java.properties import decode_properties, read_properties
+from trimq.commands.original import proxies
 from trimq.commands.original.flags import broker_flags, namesrv_flags
 from trimq.commands.original.java_options import JavaOptions, java_options
 from trimq.commands.original.launch import Launch, NotLaunched
@@ -19,7 +20,6 @@ from trimq.commands.original.ports import BROKER_PORT, NAMESRV_PORT
 
 _EVERYWHERE: Final = "0.0.0.0"
 _PRINTER: Final = "trimq.commands.original.printed"
-NO_PROXY: Final = "gRPC clients are not served: TriMQ has no proxy yet, RocketMQ's own runs before it (docs/proxy.md)"
 # Where the operator mounts a broker's file and its store.
 _OPERATORS_CONF: Final = Path("/root/rocketmq/broker/conf/broker-common.conf")
 _OPERATORS_STORE: Final = Path("/root/store")
@@ -111,12 +111,11 @@ def _broker(
     root = settings.pop("storePathRootDir", None)
     if root is None and not texts.get("storePathRootDir"):
         root = str(_home(environment, options) / "store")
-    said = list(options.said)
-    if flags.enable_proxy:
-        said.append(f"--enable-proxy: {NO_PROXY}")
     words = ["--namesrv", named, *_listen(texts, BROKER_PORT), *_config(flags)]
     words += ["--store", root] if root is not None else []
-    return _launch("server", flags, (*words, *_set(settings)), said)
+    if not (flags.print_all or flags.print_important):
+        words += proxies.of_broker(flags)
+    return _launch("server", flags, (*words, *_set(settings)), options.said)
 
 
 def _launch(kind: str, flags: Namespace, words: Sequence[str], said: Sequence[str]) -> Launch:

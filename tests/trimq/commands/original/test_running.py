@@ -90,12 +90,18 @@ def test_a_server_is_asked_to_stop() -> None:
         assert sleeper.wait(PATIENCE) == -signal.SIGTERM
 
 
+def test_the_proxy_beside_a_server_is_left_to_it() -> None:
+    beside = Running(1, "proxy", ("--supervised", "--listen", "a:1"))
+    with pytest.raises(NotLaunched, match="no proxy of TriMQ's runs here"):
+        shut_down("proxy", [beside])
+
+
 @pytest.mark.parametrize(
     ("what", "sentence", "code"),
     [
         ("namesrv", "no namesrv of TriMQ's runs here", 255),
         ("proxy", "no proxy of TriMQ's runs here", 255),
-        ("", "nothing is not one of broker, namesrv", 2),
+        ("", "nothing is not one of broker, namesrv, proxy", 2),
     ],
 )
 def test_nothing_to_stop(what: str, sentence: str, code: int) -> None:
@@ -105,7 +111,7 @@ def test_nothing_to_stop(what: str, sentence: str, code: int) -> None:
 
 
 def test_commands_end_with_their_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["/opt/bin/mqproxy", "-pc", "x"]) == 1
+    assert run(["/opt/bin/mqcontroller", "-c", "x"]) == 1
     assert run(["mqother"]) == 2
     assert run([]) == 2
     assert capsys.readouterr().err.count("Error: ") == 3
@@ -133,6 +139,16 @@ def test_a_broker_and_a_name_server_are_well(server: TestServer) -> None:
 def test_a_name_server_elsewhere_is_no_fault_of_a_broker(server: TestServer) -> None:
     (one,) = container_health([broker(server.broker_addr, "--namesrv", closed_addr())], {})
     assert one.ok
+
+
+def test_a_proxy_that_takes_connections_is_well() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        addr = f"127.0.0.1:{listener.getsockname()[1]}"
+        everywhere = addr.replace("127.0.0.1", "0.0.0.0")
+        (one,) = container_health([Running(3, "proxy", ("--listen", everywhere))], {})
+        assert (one.kind, one.addr, one.ok) == ("proxy", addr, True)
+    (one,) = container_health([Running(3, "proxy", ("--listen", closed_addr()))], {})
+    assert one.why == ["takes no connections: Connection refused"]
 
 
 def test_what_does_not_answer_is_not_well() -> None:

@@ -101,12 +101,6 @@ def test_what_is_said_to_a_jvm() -> None:
     assert "HEAP_OPTS, JAVA_OPT_EXT, MAX_HEAP_SIZE" in line
 
 
-def test_gRPC_clients_are_not_served() -> None:
-    done = launched("mqbroker", "-n namesrv:9876 --enable-proxy -pc /some/proxy.json", **HOME)
-    assert done.words == (*BROKER, *STORE)
-    assert "gRPC clients are not served" in done.said[0]
-
-
 @pytest.mark.parametrize(
     ("command", "line", "sentence", "code"),
     [
@@ -114,7 +108,9 @@ def test_gRPC_clients_are_not_served() -> None:
         ("mqbroker", "-n x:1 -c /no/such.conf", "cannot read /no/such.conf: No such file", 2),
         ("mqbroker", "-n x:1 -x", "mqbroker: unrecognized arguments: -x", 2),
         ("mqnamesrv", "-m", "mqnamesrv: unrecognized arguments: -m", 2),
-        ("mqproxy", "-pc /x.json", "gRPC clients are not served", 1),
+        ("mqproxy", "-n x:1 -pc /no/such.json", "cannot read /no/such.json: No such file", 2),
+        ("mqproxy", "-n x:1 -c x", "mqproxy: unrecognized arguments: -c", 2),
+        ("mqbroker", "-n x:1 --enable-proxy -pc /no.json", "cannot read /no.json: No such", 2),
         ("mqcontroller", "-c x", "no controller", 1),
         ("mqbrokercontainer", "", "no broker container", 1),
         ("tools.sh", "org.apache.rocketmq.example.quickstart.Producer", "mqadmin sendMessage", 1),

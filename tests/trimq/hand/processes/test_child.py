@@ -61,7 +61,7 @@ def test_started_again_from_a_disk_that_fails(server: TestServer) -> None:
 
 def test_one_that_was_killed_ends_quietly(tmp_path: Path) -> None:
     child = Child(tmp_path / "store", {})
-    *_, hand = child.start()
+    _, _, hand, _ = child.start()
     ServerProcess(HandClient(hand)).kill()
     assert child.stop() == 0
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trimq.broker.filters.sql_filters import SqlFilters
+from trimq.broker.groups.clients.behind_proxies import BehindProxies
 from trimq.broker.groups.clients.producers import Producers
 from trimq.broker.groups.consumers.heartbeat_checks import GroupTopics
 from trimq.broker.groups.consumers.online import Consumers
@@ -23,6 +24,7 @@ from trimq.processors.clients.get_consumer_running_info import GetConsumerRunnin
 from trimq.processors.clients.get_producer_connection_list import GetProducerConnectionList
 from trimq.processors.clients.heart_beat import HeartBeat
 from trimq.processors.clients.lock_batch_mq import Gating, LockBatchMq
+from trimq.processors.clients.proxy_clients import ProxyClients
 from trimq.processors.clients.query_subscription_by_consumer import QuerySubscriptionByConsumer
 from trimq.processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
 from trimq.processors.clients.unlock_batch_mq import UnlockBatchMq
@@ -39,6 +41,7 @@ class Clients:
     consumers: Consumers
     producers: Producers
     locks: QueueLocks
+    proxies: BehindProxies
 
     def opened(self, peer: Peer) -> None:
         """A client is known by its heartbeat, not by its connection."""
@@ -46,13 +49,15 @@ class Clients:
     def closed(self, peer: Peer) -> None:
         self.consumers.closed(peer)
         self.producers.closed(peer)
+        self.proxies.closed(peer)
 
 
 def no_clients(context: Context) -> Clients:
     """Those of a broker that nobody has asked yet. They live by their own time; what they lock, by the broker's."""
     config, real = context.config, context.real_clock
     locks = QueueLocks(context.clock, config=config)
-    return Clients(Consumers(config, real), Producers(config, real), locks)
+    proxies = BehindProxies(config, real)
+    return Clients(Consumers(config, real), Producers(config, real), locks, proxies)
 
 
 def part(
@@ -66,18 +71,20 @@ def part(
 ) -> Part:
     config, clock = context.config, context.real_clock
     consumers, producers, locks = clients.consumers, clients.producers, clients.locks
+    proxies, admission = clients.proxies, GroupTopics(config, topics, groups)
     return Part(
         name="clients",
         processors=[
-            HeartBeat(GroupTopics(config, topics, groups), consumers, producers, filters, clock),
+            HeartBeat(admission, consumers, producers, filters, clock),
             UnregisterClient(groups, consumers, producers, clock),
             CheckClientConfig(config, filters.expressions),
             GetConsumerListByGroup(consumers),
-            GetConsumerConnectionList(consumers),
+            GetConsumerConnectionList(consumers, proxies),
             GetProducerConnectionList(producers),
             GetAllProducerInfo(producers),
-            GetConsumerRunningInfo(consumers),
-            ConsumeMessageDirectly(config, topics, groups, consumers, context.store),
+            GetConsumerRunningInfo(consumers, proxies),
+            ConsumeMessageDirectly(config, topics, groups, consumers, context.store, proxies),
+            ProxyClients(admission, proxies),
             QueryTopicConsumeByWho(consumers, offsets),
             QuerySubscriptionByConsumer(consumers),
             LockBatchMq(locks, context.identity, gating, context.plan.replies_wait),
@@ -89,6 +96,9 @@ def part(
             ),
             "scan producers": partial(
                 services.every_in_steps, services.SCAN_SECONDS, producers.scan_expired
+            ),
+            "scan clients of proxies": partial(
+                services.every_in_steps, services.SCAN_SECONDS, proxies.scan_expired
             ),
             "forget consumers that left": consumers.leaving.run,
             "forget producers that left": producers.leaving.run,

@@ -1,0 +1,1 @@
+"""What the official proxy answers and asks, call by call, and what ours does."""

@@ -1,0 +1,1 @@
+"""Cases as data, by what they ask."""

@@ -1,0 +1,1 @@
+"""What brokers ask clients of: one file a question, relayed down the client's stream and back."""

@@ -1,0 +1,42 @@
+"""A proxy beside its server: is told whom it is before, says where it is, and ends with its standard input."""
+
+import dataclasses
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+import trio
+
+from trimq.process.stop_signals import stop_signals
+from trimq.serving.failures import explained_plainly
+from trimq.serving.orphans import end_with_supervisor
+from trimq.serving.proxy import open_proxy
+from trimq.settings.proxy import ProxyFlags, proxy_plan
+
+
+async def run_supervised_proxy(flags: ProxyFlags) -> None:
+    """Until SIGTERM, or until the server is gone. SIGINT is for the server."""
+    with stop_signals(ignored=(signal.SIGINT,)) as stop:
+        end_with_supervisor()
+        told = json.loads(await _first_line())
+        plan = proxy_plan(
+            dataclasses.replace(
+                flags, namesrv=told["namesrv"], settings={**told["settings"], **flags.settings}
+            )
+        )
+        async with explained_plainly(), open_proxy(plan) as bound:
+            answer: dict[str, Any] = {"grpc": str(bound)}
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+            await stop.wait()
+
+
+async def _first_line() -> bytes:
+    """What the server says; it waits no longer than the server lives (orphans.py)."""
+    line = b""
+    async with trio.lowlevel.FdStream(os.dup(sys.stdin.fileno())) as pipe:
+        while not line.endswith(b"\n"):
+            line += await pipe.receive_some(1)
+    return line
