@@ -1,4 +1,7 @@
-"""What is asked of a broker about a popped message: done, later, never."""
+"""What is asked of a broker about a popped message: done, later, never.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A stored message as a client gets it (GrpcConverter)."""
+"""A stored message as a client gets it (GrpcConverter).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A message of a client as a broker takes it: its properties, and what bounds them (SendMessageActivity)."""
+"""A message of a client as a broker takes it: its properties, and what bounds them (SendMessageActivity).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a pop brought: messages, each with the handle that it is acknowledged with (processPopResponse)."""
+"""What a pop brought: messages, each with the handle that it is acknowledged with (processPopResponse).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a client acknowledges a message with: the broker's handle, and where the message lies (ReceiptHandle)."""
+"""What a client acknowledges a message with: the broker's handle, and where the message lies (ReceiptHandle).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

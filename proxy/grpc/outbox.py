@@ -1,4 +1,7 @@
-"""What leaves on one connection: answers take turns, a frame each, and wait while too much is on its way."""
+"""What leaves on one connection: answers take turns, a frame each, and wait while too much is on its way.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

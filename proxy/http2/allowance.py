@@ -1,4 +1,7 @@
-"""How much of something a peer may do: a rate, of which some seconds may come at once."""
+"""How much of something a peer may do: a rate, of which some seconds may come at once.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from typing import Final
 

@@ -1,12 +1,14 @@
 """Reads the fields of a head (HPACK, RFC 7541), in place of hpack's decoder: most are one byte that names a field which
 came before, and cost next to nothing here.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from hpack.exceptions import HPACKDecodingError, InvalidTableIndex, OversizedHeaderListError
+from hpack.exceptions import HPACKDecodingError
 from hpack.huffman_table import decode_huffman
 from hpack.table import HeaderTable
 
@@ -30,8 +32,16 @@ _OWN: Final = len(_STATIC) + 1
 _unhuffed: Final[Callable[[bytes], bytes]] = decode_huffman
 
 
+class BadFields(Exception):
+    """A head that is none."""
+
+
+class TooManyFields(Exception):
+    """A head that is too long when it is unpacked."""
+
+
 class FieldsReader:
-    """`most`: bytes of all fields of a head, as they count. Errors are hpack's, which h2 knows."""
+    """`most`: bytes of all fields of a head, as they count."""
 
     def __init__(self, most: int) -> None:
         self.max_header_list_size = most
@@ -46,7 +56,7 @@ class FieldsReader:
         """What the peer's own table may hold at most."""
         return self._table_most
 
-    def decode(self, data: bytes, raw: bool = True) -> list[Field]:
+    def decode(self, data: bytes) -> list[Field]:
         """All fields, in their order."""
         fields: list[Field] = []
         table = self._table
@@ -61,7 +71,7 @@ class FieldsReader:
                 elif index - _OWN < len(table):
                     field, size = table[index - _OWN]
                 else:
-                    raise InvalidTableIndex(f"there is no field {index}")
+                    raise BadFields(f"there is no field {index}")
             elif byte >= 0x80:
                 index, at = _number(data, at, 0x7F)
                 field, size = self._indexed(index)
@@ -70,25 +80,25 @@ class FieldsReader:
                 self._keep(field, size)
             elif byte >= 0x20:
                 if fields:
-                    raise HPACKDecodingError("a table's size in the middle of a head")
+                    raise BadFields("a table's size in the middle of a head")
                 at = self._resized(data, at)
                 continue
             else:
                 field, size, at = self._literal(data, at, 0x0F)
             total += size
             if total > most:
-                raise OversizedHeaderListError(f"more than {most} bytes of fields")
+                raise TooManyFields(f"more than {most} bytes of fields")
             fields.append(field)
         return fields
 
     def _indexed(self, index: int) -> _Counted:
         if not index:
-            raise InvalidTableIndex("there is no field 0")
+            raise BadFields("there is no field 0")
         if index < _OWN:
             return _STATIC[index - 1]
         if index - _OWN < len(self._table):
             return self._table[index - _OWN]
-        raise InvalidTableIndex(f"there is no field {index}")
+        raise BadFields(f"there is no field {index}")
 
     def _literal(self, data: bytes, at: int, mask: int) -> tuple[Field, int, int]:
         """The field, what it counts as, and where it ends."""
@@ -112,7 +122,7 @@ class FieldsReader:
     def _resized(self, data: bytes, at: int) -> int:
         size, at = _number(data, at, 0x1F)
         if size > self.max_allowed_table_size:
-            raise HPACKDecodingError(f"a table of {size} bytes")
+            raise BadFields(f"a table of {size} bytes")
         self._table_most = size
         self._shrink()
         return at
@@ -127,7 +137,7 @@ def _number(data: bytes, at: int, mask: int) -> tuple[int, int]:
     shift = 0
     while True:
         if at >= len(data):
-            raise HPACKDecodingError("a number that does not end")
+            raise BadFields("a number that does not end")
         byte = data[at]
         at += 1
         number += (byte & 0x7F) << shift
@@ -135,16 +145,23 @@ def _number(data: bytes, at: int, mask: int) -> tuple[int, int]:
         if byte < 0x80:
             return number, at
         if number > _NUMBER_MOST or shift > 28:
-            raise HPACKDecodingError("a number that is too large")
+            raise BadFields("a number that is too large")
 
 
 def _text(data: bytes, at: int) -> tuple[bytes, int]:
     if at >= len(data):
-        raise HPACKDecodingError("a head that ends within a field")
+        raise BadFields("a head that ends within a field")
     is_packed = data[at] & 0x80
     size, at = _number(data, at, 0x7F)
     end = at + size
     if end > len(data):
-        raise HPACKDecodingError("a text that is longer than its head")
+        raise BadFields("a text that is longer than its head")
     text = data[at:end]
-    return (_unhuffed(text) if is_packed else text), end
+    return (_unpacked(text) if is_packed else text), end
+
+
+def _unpacked(text: bytes) -> bytes:
+    try:
+        return _unhuffed(text)
+    except HPACKDecodingError as error:
+        raise BadFields(str(error)) from error

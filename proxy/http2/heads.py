@@ -1,4 +1,7 @@
-"""Header fields of answers as HPACK: a few heads are sent again and again, the peer's table keeps those only."""
+"""Header fields of answers as HPACK: a few heads are sent again and again, the peer's table keeps those only.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -17,7 +20,7 @@ _NO_TABLE: Final = b"\x20"
 
 
 class HeadEncoder:
-    """In place of hpack's, which h2 calls. `known`: heads that are sent often; few fields, and short ones."""
+    """`known`: heads that are sent often; few fields, and short ones."""
 
     def __init__(self, known: frozenset[tuple[Field, ...]]) -> None:
         self._known = known

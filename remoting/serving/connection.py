@@ -206,7 +206,8 @@ class Connection(Peer):
     ) -> RemotingCommand:
         """`late` gets the answer when whoever asked has left before it came."""
         opaque = self._questions.next_opaque()
-        with trio.fail_after(timeout):
+        # `fail_after` without its generators: a proxy asks with each call.
+        with trio.CancelScope(deadline=trio.current_time() + timeout) as patience:
             await self._outbox.room()
             if self.closed:
                 raise PeerGone(f"{self.remote_addr} is gone: {self._reason}")
@@ -221,6 +222,8 @@ class Connection(Peer):
             finally:
                 if question.late is None:
                     self._questions.forget(opaque)
+        if patience.cancelled_caught:
+            raise trio.TooSlowError
         if question.answer is None:
             raise PeerGone(
                 f"{self.remote_addr} ended the connection without an answer: {self._reason}"

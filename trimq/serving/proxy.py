@@ -9,6 +9,7 @@ from typing import Final
 
 import trio
 
+from trimq.process.garbage import frozen_garbage, look_when_due
 from trimq.process.stop_signals import stop_signals
 from trimq.process.tls import name_server_context, server_tls
 from trimq.proxy.config import ProxyConfig
@@ -57,9 +58,19 @@ def bounds_of(config: ProxyConfig) -> GrpcBounds:
     )
 
 
+@asynccontextmanager
+async def collecting() -> AsyncIterator[None]:
+    """The collector of cycles looks at what is young, while the block runs: for processes that are a proxy."""
+    with frozen_garbage() as garbage:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(look_when_due, garbage)
+            yield
+            nursery.cancel_scope.cancel()
+
+
 async def run_proxy(plan: ProxyPlan, ready: Ready) -> None:
     """Until SIGINT or SIGTERM."""
     with stop_signals() as stop:
-        async with explained_plainly(), open_proxy(plan) as bound:
+        async with explained_plainly(), open_proxy(plan) as bound, collecting():
             ready(f"TriMQ proxy ready: grpc={bound} namesrv={';'.join(plan.name_servers)}")
             await stop.wait()

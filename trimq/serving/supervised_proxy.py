@@ -12,7 +12,7 @@ import trio
 from trimq.process.stop_signals import stop_signals
 from trimq.serving.failures import explained_plainly
 from trimq.serving.orphans import end_with_supervisor
-from trimq.serving.proxy import open_proxy
+from trimq.serving.proxy import collecting, open_proxy
 from trimq.settings.proxy import ProxyFlags, proxy_plan
 
 
@@ -26,7 +26,7 @@ async def run_supervised_proxy(flags: ProxyFlags) -> None:
                 flags, namesrv=told["namesrv"], settings={**told["settings"], **flags.settings}
             )
         )
-        async with explained_plainly(), open_proxy(plan) as bound:
+        async with explained_plainly(), open_proxy(plan) as bound, collecting():
             answer: dict[str, Any] = {"grpc": str(bound)}
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()

@@ -5,7 +5,7 @@ from typing import Final
 
 from trimq.settings.parsing import SettingsError
 
-_PACKAGES: Final = {"protobuf": "google.protobuf", "h2": "h2"}
+_PACKAGES: Final = {"protobuf": "google.protobuf", "hpack": "hpack"}
 
 
 def check_extra() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from trimq.broker.topics import names
+from trimq.codec.names import is_system_pull_group, is_system_topic
 
 
 @pytest.mark.parametrize(
@@ -44,10 +45,10 @@ def test_a_group_name_may_have_120_characters() -> None:
 
 
 def test_whose_names_they_are() -> None:
-    assert names.is_system_topic("rmq_sys_wheel_timer")
-    assert names.is_system_topic("BenchmarkTest")
-    assert not names.is_system_topic("%RETRY%g")
+    assert is_system_topic("rmq_sys_wheel_timer")
+    assert is_system_topic("BenchmarkTest")
+    assert not is_system_topic("%RETRY%g")
     assert names.is_not_allowed_send_topic("SCHEDULE_TOPIC_XXXX")
     assert not names.is_not_allowed_send_topic("BenchmarkTest")
-    assert names.is_system_pull_group("CID_RMQ_SYS_REVIVE_GROUP")
-    assert not names.is_system_pull_group("g")
+    assert is_system_pull_group("CID_RMQ_SYS_REVIVE_GROUP")
+    assert not is_system_pull_group("g")

@@ -34,8 +34,8 @@ def run_without(blocked: list[str], words: list[str]) -> subprocess.CompletedPro
     [
         (["google"], "needs protobuf: "),
         (["google.protobuf"], "needs protobuf: "),
-        (["h2"], "needs h2: "),
-        (["google.protobuf", "h2"], "needs protobuf and h2: "),
+        (["hpack"], "needs hpack: "),
+        (["google.protobuf", "hpack"], "needs protobuf and hpack: "),
     ],
 )
 def test_without_the_extra_it_says_what_to_install(blocked: list[str], named: str) -> None:
@@ -48,7 +48,7 @@ def test_without_the_extra_it_says_what_to_install(blocked: list[str], named: st
 
 def test_a_server_that_is_to_have_one_does_not_start_without_the_extra(tmp_path: Path) -> None:
     words = ["server", *FREE, "--namesrv-listen", "127.0.0.1:0", "--store", str(tmp_path)]
-    done = run_without(["h2"], [*words, "--grpc", "0"])
+    done = run_without(["hpack"], [*words, "--grpc", "0"])
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[-1].endswith(EXTRA)
     assert "Traceback" not in done.stderr
