@@ -62,6 +62,8 @@ def _git(*words: str) -> bytes:
 
 def own_settings(root: Path) -> dict[str, str]:
     """The keys that only TriMQ has, with the texts of their defaults ("": none), as a tree's page of settings says."""
-    lines = (root / "docs" / "settings.md").read_text("utf-8").splitlines()
-    found = [_OWN.match(line) for line in lines]
+    page = (root / "docs" / "settings.md").read_text("utf-8")
+    # Those of a proxy are no server's.
+    servers, _, _ = page.partition("\n## The proxy\n")
+    found = [_OWN.match(line) for line in servers.splitlines()]
     return {one["key"]: one["default"] or "" for one in found if one is not None}
