@@ -72,7 +72,8 @@ write instead; the release after that does not know it.
 A proxy's keys are given in `rmq-proxy.json` (`trimq proxy -pc FILE`, `trimq server --grpc HOST:PORT --grpc-config
 FILE`) or as `--set key=value` of `trimq proxy`. Names and defaults are those of RocketMQ's ProxyConfig 5.5.0; times are
 milliseconds unless a name says otherwise. All of them count from the next start. `tls.*` keys of servers
-[count here too](#tls).
+[count here too](#tls). Of a `--grpc-config`, the NameServers, cluster and
+port do not count: they are the server's own.
 
 {proxy}
 
@@ -177,6 +178,9 @@ def _default(one: Setting) -> str:
     declared = one.declaration
     if declared.rocketmq_default is None:
         return shown
+    if not one.text(default):
+        # Two backticks would begin code that ends nowhere in this cell.
+        shown = "empty"
     return f"{shown} (RocketMQ: `{declared.rocketmq_default}`; {declared.why})"
 
 

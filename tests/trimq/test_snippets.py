@@ -1,5 +1,7 @@
 """What README and docs/testing.md show works as it is pasted."""
 
+import ast
+import builtins
 import itertools
 import re
 import shutil
@@ -15,8 +17,10 @@ ROOT = Path(__file__).parents[2]
 JARS = artifacts.cache_root() / artifacts.CLIENT_5 / "lib"
 PAGES = (
     *("README.md", "docs/testing.md", "docs/configuration.md"),
-    *("docs/hand.md", "docs/mqadmin.md"),
+    *("docs/clients5.md", "docs/hand.md", "docs/mqadmin.md"),
 )
+# What stands for the reader's own.
+READERS = {"is_paid", "place_order", "start_app", "start_my_service"}
 
 
 def snippets(page: str, language: str) -> list[str]:
@@ -30,10 +34,53 @@ def test_python_can_be_compiled(page: str) -> None:
         compile(code, page, "exec")
 
 
+def unbound(code: str) -> set[str]:
+    """Names that a program reads and nowhere makes."""
+    found = set()
+    bound = set(dir(builtins))
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                found.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                bound.add(name)
+            case ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.alias(name=name, asname=other):
+                bound.add(other or name.partition(".")[0])
+    return found - bound
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_imports_what_it_uses(page: str) -> None:
+    """Each block by itself: a reader pastes one. Whether a client is installed here does not matter."""
+    for code in snippets(page, "python"):
+        assert unbound(code) <= READERS, code
+
+
+@pytest.mark.parametrize(
+    ("code", "missing"),
+    [
+        ("with suppress(KeyError):\n    pass", {"suppress"}),
+        ("from contextlib import suppress\nwith suppress(KeyError) as it:\n    print(it)", set()),
+        ("import a.b as c\nimport d.e\nc, d, e", {"e"}),
+        ("try:\n    f()\nexcept OSError as error:\n    print(error)", {"f"}),
+        ("async def g(h, *i, **j):\n    k = h, i, j\n    return [l for l in k]\ng", set()),
+    ],
+)
+def test_a_name_without_an_import_is_seen(code: str, missing: set[str]) -> None:
+    assert unbound(code) == missing
+
+
 def test_python_of_the_testing_page_runs(tmp_path: Path) -> None:
-    first, settings, *programs = snippets("docs/testing.md", "python")
-    (tmp_path / "conftest.py").write_text(settings.replace("False", "True"))
-    (tmp_path / "test_it.py").write_text("def start_app(namesrv): pass\n" + first)
+    blocks = snippets("docs/testing.md", "python")
+    settings = [code for code in blocks if "@pytest.fixture" in code]
+    tests = [code for code in blocks if "def test_" in code]
+    programs = [code for code in blocks if code not in (*settings, *tests)]
+    (tmp_path / "conftest.py").write_text("".join(settings).replace("False", "True"))
+    (tmp_path / "test_it.py").write_text("def start_app(**where): pass\n" + "".join(tests))
     (tmp_path / "test_programs.py").write_text(
         "import runpy\n"
         + "".join(

@@ -161,12 +161,13 @@ def main() -> None:
 @click.option(
     "--grpc",
     metavar="HOST:PORT",
-    help="Serve 5.x clients (gRPC) at this address, by a 'trimq proxy' of its own; a port alone means the loopback.",
+    help="Serve 5.x clients (gRPC) at this address, by a 'trimq proxy' of its own; a port alone means the loopback."
+    " Excludes --brokers.",
 )
 @click.option(
     "--grpc-config",
     type=click.Path(path_type=Path, readable=False),
-    help="A RocketMQ rmq-proxy.json for it.",
+    help="A RocketMQ rmq-proxy.json for it. The NameServers, cluster and port are this server's, whatever it says.",
 )
 @click.option("--supervised", is_flag=True, hidden=True)
 @logging_options

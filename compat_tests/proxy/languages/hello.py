@@ -11,7 +11,7 @@ from rocketmq import (
     Producer,
     SimpleConsumer,
 )
-from rocketmq.v5.exception import BadRequestException
+from rocketmq.v5.exception import InternalErrorException
 
 endpoint, topic, body = sys.argv[1:]
 configuration = ClientConfiguration(endpoint, Credentials())
@@ -26,7 +26,7 @@ consumer.startup()
 found = []
 while not found:
     # The proxy may not have the consumer's settings yet: this client does not wait for that.
-    with suppress(BadRequestException):
+    with suppress(InternalErrorException):
         found = consumer.receive(1, 30)
 for one in found:
     consumer.ack(one)
