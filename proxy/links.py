@@ -11,6 +11,7 @@ import trio
 
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
+from trimq.proxy.losses import Losses
 from trimq.remoting.clients.client import Client, Tls
 from trimq.remoting.errors import PeerGone, RemotingConnectError
 from trimq.remoting.peer import Body
@@ -38,10 +39,12 @@ class Links:
         nursery: trio.Nursery,
         processors: Callable[[], Sequence[AnyProcessor]] = tuple,
         tls: Tls | None = None,
+        losses: Losses | None = None,
     ) -> None:
         self._nursery = nursery
         self._processors = processors
         self._tls = tls
+        self._losses = losses or Losses()
         self._clients: dict[str, Client] = {}
         self._opening: dict[str, _Opening] = {}
         self._away: dict[str, float] = {}
@@ -109,6 +112,7 @@ class Links:
             ) as client:
                 self._clients[addr] = client
                 self._away.pop(addr, None)
+                self._losses.connected(addr)
                 task_status.started(None)
                 await closed.wait()
         except RemotingConnectError as error:
@@ -116,6 +120,7 @@ class Links:
             self._away[addr] = trio.current_time()
             if len(self._away) > _MOST_AWAY:
                 del self._away[next(iter(self._away))]
+            self._losses.lost(addr, error)
             task_status.started(error)
         except PeerGone as error:
             log.info("connection ended: server=%s reason=%s", addr, error)

@@ -19,6 +19,8 @@ from trimq.proxy.half_messages import HalfMessages
 from trimq.proxy.handing_out import HandingOut
 from trimq.proxy.links import Links
 from trimq.proxy.lite import LiteSubscriptions
+from trimq.proxy.looking import Looking
+from trimq.proxy.losses import Losses
 from trimq.proxy.message_types import MessageTypes
 from trimq.proxy.metadata import Metadata
 from trimq.proxy.popping import Popping
@@ -71,7 +73,8 @@ class Proxy:
     ) -> None:
         clock = clock or Clock()
         # What brokers ask over them is answered by parts that need them.
-        links = Links(nursery, lambda: questions, tls)
+        losses = Losses(name_servers)
+        links = Links(nursery, lambda: questions, tls, losses)
         refresh = config.topic_route_service_cache_refresh_seconds
         routes = Routes(links, name_servers, refresh, nursery)
         metadata = Metadata(
@@ -187,6 +190,8 @@ class Proxy:
             ),
             **{f"{SERVICE}{name}": unimplemented(f"{SERVICE}{name}") for name in _NOT_SERVED},
         }
+        looking = Looking(links, losses, name_servers, config.rocketmq_cluster_name)
+        nursery.start_soon(looking.keep)
         nursery.start_soon(clients.keep, clock)
         nursery.start_soon(producers.keep, clock)
         announcing = Announcing(clients, links, routes, config.rocketmq_cluster_name)

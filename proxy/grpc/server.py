@@ -75,6 +75,7 @@ class GrpcServer:
                     listeners.start_soon(self._sweep)
                     for sock in sockets:
                         sock.setblocking(False)
+                        log.info("listening: on=%s address=%s", "proxy", _bound(sock))
                         listeners.start_soon(self._accept, sock, listeners, connections)
                     task_status.started()
             finally:

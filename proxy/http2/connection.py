@@ -15,13 +15,12 @@ from trimq.proxy.http2.errors import BadPeer, ErrorCode
 from trimq.proxy.http2.events import Began, Data, Ended, Event, Leaving, Reset, Room
 from trimq.proxy.http2.fields import BadFields, FieldsReader, TooManyFields
 from trimq.proxy.http2.heads import Field, Fields, HeadEncoder
-from trimq.proxy.http2.intake import Intake
+from trimq.proxy.http2.intake import PREFACE, Intake
 from trimq.proxy.http2.settings import greeting, heard_settings
 from trimq.proxy.http2.streams import WINDOW_MOST, Stream, Window
 
 # What one frame of an answer holds at most: several answers take turns.
 FRAME_MOST: Final = 16 * 1024
-PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _HEAD: Final = struct.Struct(">BHBBI")
 _INT: Final = struct.Struct(">I")
 _TWO: Final = struct.Struct(">II")
@@ -201,8 +200,7 @@ class Http2Connection:
         data = self._held + piece if self._held else piece
         at = 0
         if not self._has_greeted:
-            if not PREFACE.startswith(data[: len(PREFACE)]):
-                raise BadPeer(ErrorCode.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
+            # What it is has been looked at.
             if len(data) < len(PREFACE):
                 self._held = data
                 return

@@ -12,7 +12,8 @@ from trimq.proxy.http2.allowance import Allowance
 from trimq.proxy.http2.bounds import Http2Bounds
 from trimq.proxy.http2.errors import BadPeer, ErrorCode
 
-_PREFACE: Final = 24
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_OTHER: Final = "this is not HTTP/2: 4.x clients belong to the NameServer, port 9876"
 _HEAD: Final = 9
 _FRAME_MOST: Final = 16 * 1024
 _DATA, _HEADERS, _RESET, _SETTINGS, _GOAWAY, _CONTINUATION = 0, 1, 3, 4, 7, 9
@@ -28,15 +29,27 @@ _COUNTED_BYTES: Final = 64
 class Intake:
     """Bytes in, pieces of them out: whole frames, and the beginning of one that goes on."""
 
-    __slots__ = ("_block", "_bounds", "_drops", "_frames", "_held", "_idle", "_left", "_resets")
+    __slots__ = (
+        "_block",
+        "_bounds",
+        "_drops",
+        "_frames",
+        "_held",
+        "_idle",
+        "_left",
+        "_resets",
+        "_to_greet",
+    )
 
     def __init__(self, bounds: Http2Bounds) -> None:
         self._bounds = bounds
         self._idle = Allowance(bounds.idle_frames)
         self._resets = Allowance(bounds.resets)
         # Bytes of a frame, or of the preface, that are to come; whether they are left out.
-        self._left = _PREFACE
+        self._left = len(PREFACE)
         self._drops = False
+        # What of the preface is to come.
+        self._to_greet: bytes = PREFACE
         # Of a frame's head, while it is not whole.
         self._held = b""
         # Bytes of a block of header fields that has begun; -1: none has.
@@ -50,6 +63,8 @@ class Intake:
 
     def cut(self, data: bytes, now: float) -> Iterator[tuple[bytes, bool]]:
         """Pieces, and whether a GOAWAY stood behind one; BadPeer as soon as one frame is too much."""
+        if self._to_greet:
+            self._greet(data)
         if self._held:
             data, self._held = self._held + data, b""
         at = min(self._left, len(data))
@@ -73,6 +88,13 @@ class Intake:
             self._held, size = data[at:], at
         if start < size:
             yield data[start:size], False
+
+    def _greet(self, data: bytes) -> None:
+        """Before anything is taken for a frame: what speaks otherwise is told apart by its first bytes."""
+        size = min(len(data), len(self._to_greet))
+        if data[:size] != self._to_greet[:size]:
+            raise BadPeer(ErrorCode.PROTOCOL_ERROR, _OTHER)
+        self._to_greet = self._to_greet[size:]
 
     def refused(self, now: float) -> None:
         """A stream was not taken: that counts as one that was given up."""

@@ -9,7 +9,7 @@ from trimq.base.clock import Clock
 from trimq.proxy.checks import check_group, check_invisible, check_topic
 from trimq.proxy.clients import Clients
 from trimq.proxy.config import ProxyConfig
-from trimq.proxy.endpoint import check_caller
+from trimq.proxy.endpoint import check_caller, refused
 from trimq.proxy.filters import Filter, filter_of
 from trimq.proxy.grpc.caller import Caller
 from trimq.proxy.grpc.methods import Gone, Out
@@ -44,14 +44,18 @@ class ReceiveMessage:
             check_caller(caller)
         except ProxyError as error:
             # As there: nothing else comes before the client is known.
-            await out.send(ReceiveMessageResponse(status=status_of(error)))
+            status = status_of(error)
+            refused("ReceiveMessage", caller, status)
+            await out.send(ReceiveMessageResponse(status=status))
             return
         try:
             await self._receive(caller, request, out)
         except Gone:
             raise
         except Exception as error:
-            await self._end(out, status_of(error))
+            status = status_of(error)
+            refused("ReceiveMessage", caller, status)
+            await self._end(out, status)
 
     async def _receive(self, caller: Caller, request: ReceiveMessageRequest, out: Out) -> None:
         client = self.clients.get(caller.client_id)

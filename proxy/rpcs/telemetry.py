@@ -10,7 +10,7 @@ import trio
 from trimq.proxy.checks import check_group, check_topic
 from trimq.proxy.client_stream import ClientStream
 from trimq.proxy.clients import Client, Clients
-from trimq.proxy.endpoint import check_caller
+from trimq.proxy.endpoint import check_caller, refused
 from trimq.proxy.grpc.caller import Caller
 from trimq.proxy.grpc.methods import Gone, Out
 from trimq.proxy.grpc.statuses import GrpcError, GrpcStatus
@@ -49,14 +49,20 @@ class Telemetry:
                 try:
                     check_caller(caller)
                 except ProxyError as error:
-                    await out.send(TelemetryCommand(status=status_of(error)))
+                    status = status_of(error)
+                    refused("Telemetry", caller, status)
+                    await out.send(TelemetryCommand(status=status))
                     return
                 kind = command.WhichOneof("command")
                 if kind == "settings":
                     client = await self._settings(caller, command.settings, out)
                 elif kind in {"thread_stack_trace", "verify_message_result"}:
                     self._asking.answered(getattr(command, kind).nonce, command)
+        except GrpcError as failure:
+            refused("Telemetry", caller, failure)
+            raise
         except ProxyError as error:
+            refused("Telemetry", caller, status_of(error))
             is_theirs = Code.BAD_REQUEST <= error.code < Code.INTERNAL_ERROR
             raise GrpcError(
                 GrpcStatus.INVALID_ARGUMENT if is_theirs else GrpcStatus.INTERNAL,

@@ -241,12 +241,18 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
     run(start, log_level, log_format)
 
 
-def run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
-    """Run an async main until it ends; a clean shutdown (SIGINT, SIGTERM) is exit code 0."""
-    logs.configure(log_level, log_format)
+def run(
+    start: Callable[[], Any], log_level: str, log_format: str, within: str = "", banner: bool = True
+) -> None:
+    """Run an async main until it ends; a clean shutdown (SIGINT, SIGTERM) is exit code 0.
+
+    `within`: what the names of loggers begin with. `banner`: whether it says what it is.
+    """
+    logs.configure(log_level, log_format, within)
     logs.switch_level_on_signal(log_level)
     python = sys.version.split(maxsplit=1)[0]
-    log.info("TriMQ %s: %s python=%s", trimq.__version__, compiled.description(), python)
+    level = logging.INFO if banner else logging.DEBUG
+    log.log(level, "TriMQ %s: %s python=%s", trimq.__version__, compiled.description(), python)
     # Trio is loaded here, so that --help and usage errors stay instant.
     import trio
 

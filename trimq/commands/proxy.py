@@ -80,4 +80,5 @@ def proxy(
         plan = proxy_plan(flags)
         return lambda: run_proxy(plan, print_ready)
 
-    run(start, log_level, log_format)
+    # Its server has said already what both are.
+    run(start, log_level, log_format, "trimq.proxy", banner=not supervised)

@@ -51,7 +51,7 @@ class Refused(Exception):
 async def hand_server(hand: Hand, endpoint: Endpoint) -> AsyncIterator[Endpoint]:
     """Serve the hand until the block ends; yields the address that is listened on. AddressError."""
     try:
-        sock = listen(endpoint, "hand")
+        sock = listen(endpoint, "hand", option="--hand")
     except AddressError as error:
         raise AddressError(f"cannot serve the hand, choose another --hand: {error}") from error
     bound = Endpoint(endpoint.host, sock.getsockname()[1])

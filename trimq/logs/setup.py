@@ -51,10 +51,28 @@ class TextFormatter(logging.Formatter):
         return text
 
 
-def configure(level: str, form: str) -> None:
-    """Send TriMQ's logs to standard error. Standard output carries the ready line alone."""
+class Within(logging.Filter):
+    """Every logger of this process is one of `parent`: several processes write to one stream."""
+
+    def __init__(self, parent: str) -> None:
+        super().__init__()
+        self._parent = parent
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name != self._parent and not record.name.startswith(f"{self._parent}."):
+            record.name = self._parent + record.name.removeprefix(ROOT)
+        return True
+
+
+def configure(level: str, form: str, within: str = "") -> None:
+    """Send TriMQ's logs to standard error. Standard output carries the ready line alone.
+
+    `within`: what the names of loggers begin with, of a process that shares its stream with others.
+    """
     handler = ThreadedHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    if within:
+        handler.addFilter(Within(within))
     root = logging.getLogger(ROOT)
     root.handlers[:] = [handler]
     root.propagate = False

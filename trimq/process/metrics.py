@@ -100,7 +100,7 @@ async def metrics_server(
     registry = CollectorRegistry(auto_describe=False)
     registry.register(collector)
     try:
-        sock = listen(endpoint, METRICS, passed)
+        sock = listen(endpoint, METRICS, passed, "--metrics")
     except AddressError as error:
         raise AddressError(f"cannot serve metrics on {endpoint}: {error}") from error
     with trio.socket.from_stdlib_socket(sock) as listening, measured_turns() as turns:

@@ -51,8 +51,10 @@ def tls_in_force(config: TlsConfig) -> TlsConfig:
     return dataclasses.replace(config, **{name: getattr(found, name) for name in names})
 
 
-def server_tls(config: TlsConfig, protocols: Sequence[str] = ()) -> ServerTls:
-    """How clients may talk to this server, in which of the protocols by ALPN.
+def server_tls(
+    config: TlsConfig, protocols: Sequence[str] = (), key: str = "tls.server.certPath"
+) -> ServerTls:
+    """How clients may talk to this server, in which of the protocols by ALPN. `key`: what names its certificate.
 
     SettingsError when files or settings are unusable.
     """
@@ -72,7 +74,7 @@ def server_tls(config: TlsConfig, protocols: Sequence[str] = ()) -> ServerTls:
         )
     _check_client_auth(config)
     files = (config.certificate, config.key, config.authorities)
-    source = TlsContext(partial(_server_context, config, protocols), files)
+    source = TlsContext(partial(_server_context, config, protocols, key), files)
     try:
         if config.certificate:
             source.current()
@@ -93,7 +95,7 @@ def _check_client_auth(config: TlsConfig) -> None:
         )
 
 
-def _server_context(config: TlsConfig, protocols: Sequence[str] = ()) -> ssl.SSLContext:
+def _server_context(config: TlsConfig, protocols: Sequence[str], key: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if protocols:
         context.set_alpn_protocols(list(protocols))
@@ -108,7 +110,7 @@ def _server_context(config: TlsConfig, protocols: Sequence[str] = ()) -> ssl.SSL
                 f"no certificate is configured, and none can be made without 'cryptography': {error}"
             ) from error
         load_self_signed(context)
-        log.info("self-signed certificate made: no tls.server.certPath is configured")
+        log.info("self-signed certificate made: no %s is configured", key)
     _restrict(context, config)
     return context
 

@@ -16,6 +16,7 @@ import trio
 
 from trimq.process.service_manager import WATCHDOG_SIGNAL
 from trimq.process.stop_signals import STOP_SECONDS
+from trimq.remoting.log_throttle import LogThrottle
 from trimq.serving.failures import ChildFailed
 
 log = logging.getLogger("trimq.supervisor")
@@ -36,11 +37,14 @@ class KeptProcess:
         """For the log: "broker", and which. `watchdog_seconds`: how long it may be silent; 0: always."""
         self.address = ""
         self.restarts = 0
+        # Why it is not ready, as it says itself; empty: it has said nothing of the kind.
+        self.failure = ""
         self._kind = kind
         self._name = name
         self._watchdog_seconds = watchdog_seconds
         self._process: trio.Process | None = None
         self._stopping = False
+        self._throttle = LogThrottle()
 
     def command(self) -> list[str]:
         """How it is started, now."""
@@ -54,7 +58,7 @@ class KeptProcess:
         """It runs, and is not ready yet."""
 
     async def heard(self, line: bytes) -> None:
-        """What it says when it is ready: `address` is known afterwards."""
+        """What it says when it is ready: `address` is known afterwards; or `failure`, when it never will be."""
         raise NotImplementedError
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -70,9 +74,12 @@ class KeptProcess:
                 env=self._environment(),
             )
             self._process = process
+            self.failure = ""
+            was_ready = False
             try:
                 await self.began()
                 if await self._until_ready(process):
+                    was_ready = True
                     if is_first:
                         is_first = False
                         task_status.started()
@@ -88,19 +95,30 @@ class KeptProcess:
             if self._stopping:
                 break
             if is_first:
-                raise ChildFailed(f"{self._kind} {self._name} did not start: exit code {code}")
+                raise ChildFailed(
+                    f"{self._kind} {self._name} did not start: {self.failure or f'exit code {code}'}"
+                )
             if trio.current_time() - began > LONGEST_PAUSE:
                 pause = FIRST_PAUSE
             self.restarts += 1
-            log.error(
-                "%s ended, starting it again: name=%s exit_code=%d pause=%.1f",
+            self._say_ended(code, pause, was_ready)
+            await trio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _say_ended(self, code: int, pause: float, was_ready: bool) -> None:
+        """Each end of one that was ready; attempts that fail alike once in a while."""
+        times = 1 if was_ready else self._throttle.times((code, self.failure))
+        if times:
+            log.log(
+                logging.ERROR if code else logging.WARNING,
+                "%s ended, starting it again: name=%s exit_code=%d pause=%.1f reason=%s times=%s",
                 self._kind,
                 self._name,
                 code,
                 pause,
+                self.failure or None,
+                times if times > 1 else None,
             )
-            await trio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
 
     def _environment(self) -> dict[str, str] | None:
         given = self.environment()
@@ -134,7 +152,7 @@ class KeptProcess:
         process.kill()
 
     async def _until_ready(self, process: trio.Process) -> bool:
-        """Whether it says where it is before it ends."""
+        """Whether it says where it is before it ends, and not why it is nowhere."""
         assert process.stdout is not None
         line = b""
         while not line.endswith(b"\n"):
@@ -143,7 +161,7 @@ class KeptProcess:
                 return False
             line += data
         await self.heard(line)
-        return True
+        return not self.failure
 
     async def tell(self, line: str) -> None:
         """Write a line to it; nothing if none runs."""

@@ -17,18 +17,21 @@ log = logging.getLogger("trimq.supervisor")
 ORPHAN_SECONDS: Final = 1.5
 
 
-def end_with_supervisor() -> None:
-    """From now on; standard input is the supervisor's pipe. Before anything is opened, which may take long."""
-    threading.Thread(target=_watch, args=(sys.stdin.fileno(),), daemon=True).start()
+def end_with_supervisor(kind: str = "supervisor") -> None:
+    """From now on; standard input is its pipe. Before anything is opened, which may take long.
+
+    `kind`: what the log calls it.
+    """
+    threading.Thread(target=_watch, args=(sys.stdin.fileno(), kind), daemon=True).start()
 
 
-def _watch(pipe: int) -> None:
+def _watch(pipe: int, kind: str) -> None:
     """Blocks until the supervisor is gone. In a thread: a loop that is busy with its files would not see it."""
     poll = select.poll()
     # It is told of the end, whatever it asks for; what comes is for the loop.
     poll.register(pipe, 0)
     poll.poll()
-    log.error("the supervisor is gone, stopping")
+    log.error("the %s is gone, stopping", kind)
     signal.setitimer(signal.ITIMER_REAL, ORPHAN_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 

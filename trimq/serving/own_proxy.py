@@ -11,14 +11,21 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 import trio
 
+from trimq.process.tls import server_tls
 from trimq.serving.kept_process import KeptProcess
+from trimq.settings.endpoints import AddressError
+from trimq.settings.listening import check_free
 from trimq.settings.options import ServerPlan
 from trimq.settings.proxy_seat import ProxySeat
 from trimq.settings.sources import Sources
 
+# One whose server was killed leaves its port within this time (orphans.py).
+_LEAVING_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 0.1
 # What counts for the proxy's port as it does for the server's.
 _SHARED = ("proxyProtocolFrom",)
 
@@ -49,7 +56,11 @@ class OwnProxy(KeptProcess):
         await self.tell(json.dumps({"namesrv": self._namesrv, "settings": dict(self._settings)}))
 
     async def heard(self, line: bytes) -> None:
-        self.address = json.loads(line)["grpc"]
+        told = json.loads(line)
+        if "failed" in told:
+            self.failure = told["failed"]
+            return
+        self.address = told["grpc"]
         self._ready.set()
 
     async def ready(self, namesrv: str) -> str:
@@ -60,9 +71,30 @@ class OwnProxy(KeptProcess):
         return self.address
 
 
+async def check_proxy(plan: ServerPlan, seat: ProxySeat) -> None:
+    """What its process would say later, when the store is open already: SettingsError, AddressError."""
+    # Of a server without a proxy, nothing of it is loaded.
+    from trimq.settings.proxy import DEFAULT_NAMESRV, ProxyFlags, proxy_plan
+
+    # Whom it is before is not known yet, and not what can be wrong.
+    flags = ProxyFlags(config=seat.config, namesrv=DEFAULT_NAMESRV, settings=_settings(plan))
+    server_tls(proxy_plan(flags, says=False).tls)
+    deadline = trio.current_time() + _LEAVING_SECONDS
+    while True:
+        try:
+            check_free(seat.listen, "--grpc")
+        except AddressError:
+            if trio.current_time() >= deadline:
+                raise
+        else:
+            return
+        await trio.sleep(_LOOK_SECONDS)
+
+
 @asynccontextmanager
 async def own_proxy(plan: ServerPlan, seat: ProxySeat) -> AsyncIterator[OwnProxy]:
-    """Until the block ends. ChildFailed when it does not start."""
+    """Until the block ends. ChildFailed when it does not start; SettingsError, AddressError before that."""
+    await check_proxy(plan, seat)
     proxy = OwnProxy(seat, _settings(plan))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(proxy.run)

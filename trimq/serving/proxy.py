@@ -28,11 +28,11 @@ _LEAVE_SECONDS: Final = 3.0
 
 
 @asynccontextmanager
-async def open_proxy(plan: ProxyPlan) -> AsyncIterator[Endpoint]:
-    """Where it listens, while the block runs."""
-    tls = server_tls(plan.tls, protocols=("h2",))
+async def open_proxy(plan: ProxyPlan, option: str = "--listen") -> AsyncIterator[Endpoint]:
+    """Where it listens, while the block runs. `option`: what of the command line says where."""
+    tls = server_tls(plan.tls, protocols=("h2",), key="tlsCertPath")
     to_servers = name_server_context(plan.tls)
-    sock = listen(plan.listen)
+    sock = listen(plan.listen, option=option)
     bound = Endpoint(plan.listen.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:
         proxy = Proxy(plan.config, plan.name_servers, nursery, plan.advertise, tls=to_servers)

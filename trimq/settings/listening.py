@@ -18,27 +18,42 @@ BACKLOG = 1024
 VIP_OFFSET = -2
 HA_OFFSET = 1
 _ATTEMPTS = 200
+# Of a server; who listens for another one names its own.
+_OPTIONS: Final = "--listen or --namesrv-listen"
 
 
 def listen(
-    endpoint: Endpoint, name: str = "", passed: PassedSockets | None = None
+    endpoint: Endpoint,
+    name: str = "",
+    passed: PassedSockets | None = None,
+    option: str = _OPTIONS,
 ) -> socket.socket:
-    """A listening, non-blocking TCP socket bound to the endpoint. `name`: what it is for (passed_sockets.py)."""
-    sock = _bound(endpoint, name, passed)
-    _begin(sock, endpoint)
+    """A listening, non-blocking TCP socket bound to the endpoint. `name`: what it is for (passed_sockets.py).
+
+    `option`: what of the command line chooses another port.
+    """
+    sock = _bound(endpoint, name, passed, option)
+    _begin(sock, endpoint, option)
     return sock
 
 
-def _begin(sock: socket.socket, endpoint: Endpoint) -> None:
+def check_free(endpoint: Endpoint, option: str) -> None:
+    """AddressError when nobody could listen there now."""
+    _bound(endpoint, "", None, option).close()
+
+
+def _begin(sock: socket.socket, endpoint: Endpoint, option: str = _OPTIONS) -> None:
     """Take connections, or close it; one that was passed takes them already."""
     try:
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        raise AddressError(_why(endpoint, error)) from error
+        raise AddressError(_why(endpoint, error, option)) from error
 
 
-def _bound(endpoint: Endpoint, name: str, passed: PassedSockets | None) -> socket.socket:
+def _bound(
+    endpoint: Endpoint, name: str, passed: PassedSockets | None, option: str = _OPTIONS
+) -> socket.socket:
     """Whoever connects to it is refused, and another server that listens there is noticed."""
     if passed is not None:
         given = passed.take(name, endpoint)
@@ -56,15 +71,15 @@ def _bound(endpoint: Endpoint, name: str, passed: PassedSockets | None) -> socke
         sock.setblocking(False)
     except OSError as error:
         sock.close()
-        raise AddressError(_why(endpoint, error)) from error
+        raise AddressError(_why(endpoint, error, option)) from error
     return sock
 
 
-def _why(endpoint: Endpoint, error: OSError) -> str:
+def _why(endpoint: Endpoint, error: OSError, option: str) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
-            f"port {endpoint.port} on {endpoint.host} is in use: another broker or NameServer may be"
-            " running; stop it or choose another port with --listen or --namesrv-listen (port 0 picks a free one)"
+            f"port {endpoint.port} on {endpoint.host} is in use: another broker, NameServer or proxy may be"
+            f" running; stop it or choose another port with {option} (port 0 picks a free one)"
         )
     return f"cannot listen on {endpoint}: {error.strerror or error}"
 

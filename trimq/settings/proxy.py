@@ -14,7 +14,7 @@ from trimq.settings.parsing import SettingsError, build, settings_of
 from trimq.settings.proxy_extra import check_extra
 from trimq.settings.proxy_file import read_proxy_file
 from trimq.settings.proxy_keys import unheeded_by_proxy
-from trimq.settings.sources import Sources, check_keys
+from trimq.settings.sources import Sources, check_keys, refuse_keys
 from trimq.settings.tls import TlsConfig
 
 DEFAULT_NAMESRV: Final = "127.0.0.1:9876"
@@ -107,15 +107,22 @@ class ProxyPlan:
     balancers: Networks = ()
 
 
-def proxy_plan(flags: ProxyFlags) -> ProxyPlan:
-    """Flags win over ``--set``, which wins over the file. SettingsError, AddressSyntaxError."""
+def proxy_plan(flags: ProxyFlags, *, says: bool = True) -> ProxyPlan:
+    """Flags win over ``--set``, which wins over the file. SettingsError, AddressSyntaxError.
+
+    `says`: whether what has no effect is logged; who only looks leaves that to the proxy.
+    """
     check_extra()
     texts = {} if flags.config is None else read_proxy_file(flags.config)
     texts |= flags.settings
     if flags.mode is not None:
         texts["proxyMode"] = flags.mode
     sources = Sources(texts=texts, commanded=frozenset(flags.settings), file=flags.config)
-    check_keys(sources, (*PROXY_CONFIGS, TlsConfig), foreign=unheeded_by_proxy())
+    configs = (*PROXY_CONFIGS, TlsConfig)
+    if says:
+        check_keys(sources, configs, foreign=unheeded_by_proxy())
+    else:
+        refuse_keys(sources, configs, unheeded_by_proxy())
     config = build(ProxyConfig, texts)
     listening = build(ProxyListening, texts)
     name_servers = _name_servers(flags, config)
@@ -136,6 +143,10 @@ def proxy_plan(flags: ProxyFlags) -> ProxyPlan:
 
 def _name_servers(flags: ProxyFlags, config: ProxyConfig) -> tuple[str, ...]:
     """The environment's NAMESRV_ADDR counts least."""
+    if flags.namesrv is not None and not flags.namesrv.strip(",; "):
+        raise SettingsError(
+            f"--namesrv '{flags.namesrv}' names no NameServer: give HOST:PORT, or leave it out for {DEFAULT_NAMESRV}"
+        )
     for namer, text in (
         ("--namesrv", flags.namesrv),
         ("namesrvAddr", config.namesrv_addr),

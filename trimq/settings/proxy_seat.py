@@ -11,10 +11,11 @@ from trimq.settings.proxy_extra import check_extra
 
 @dataclass(frozen=True, slots=True)
 class ProxySeat:
-    """`words`: of its command, besides its address."""
+    """`words`: of its command, besides its address. `config`: its file, which they name."""
 
     listen: Endpoint
     words: tuple[str, ...] = ()
+    config: Path | None = None
 
 
 def proxy_seat(
@@ -32,4 +33,4 @@ def proxy_seat(
         raise AddressSyntaxError(f"--grpc: {error}") from None
     check_extra()
     told = ("--config", str(config)) if config is not None else ()
-    return ProxySeat(listen, (*told, *words))
+    return ProxySeat(listen, (*told, *words), config)

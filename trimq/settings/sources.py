@@ -127,6 +127,20 @@ def blanks(setting: Setting, text: str) -> str | None:
     )
 
 
+def refuse_keys(
+    sources: Sources, configs: Iterable[type[Any]], foreign: Mapping[str, Unheeded]
+) -> None:
+    """SettingsError that names every value which promises what TriMQ does not do."""
+    known = {key: one for config in configs for key, one in settings_of(config).items()}
+    rules = {key: one.declaration.refused for key, one in known.items()}
+    rules |= {key: one.refusal for key, one in foreign.items()}
+    refusals = [
+        rule.of(key, text) for key, text in sources.texts.items() if (rule := rules.get(key))
+    ]
+    if any(refusals):
+        raise SettingsError("; ".join(filter(None, refusals)))
+
+
 def check_keys(
     sources: Sources,
     configs: Iterable[type[Any]],
@@ -141,13 +155,7 @@ def check_keys(
     known = {key: one for config in configs for key, one in settings_of(config).items()}
     elsewhere = {key for config in others for key in settings_of(config)}
     foreign = unheeded() if foreign is None else foreign
-    rules = {key: one.declaration.refused for key, one in known.items()}
-    rules |= {key: one.refusal for key, one in foreign.items()}
-    refusals = [
-        rule.of(key, text) for key, text in sources.texts.items() if (rule := rules.get(key))
-    ]
-    if any(refusals):
-        raise SettingsError("; ".join(filter(None, refusals)))
+    refuse_keys(sources, configs, foreign)
     rest = [key for key in sources.texts if key not in known]
     for key in rest:
         if key not in foreign and key not in elsewhere:

@@ -130,3 +130,23 @@ def test_the_first_frame_is_settings() -> None:
     assert not intake.is_greeted
     list(intake.cut(frame(SETTINGS), 0.0))
     assert intake.is_greeted
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        # A 4.x client's request: its length, its header's length, its header.
+        b'\0\x37\x2e\x70\0\0\0\x64{"code":34}',
+        b"\0",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"PRI * HTTP/1.1\r\n\r\n",
+        PREFACE[:-1] + b"x" + frame(SETTINGS),
+    ],
+)
+def test_what_is_no_http2_is_told_apart_by_its_first_bytes(data: bytes) -> None:
+    for step in (1, len(data)):
+        intake = Intake(BOUNDS)
+        pieces = (data[at : at + step] for at in range(0, len(data), step))
+        with pytest.raises(BadPeer, match=r"this is not HTTP/2: 4\.x clients belong to") as failed:
+            _ = [list(intake.cut(piece, 0.0)) for piece in pieces]
+        assert failed.value.code == ErrorCode.PROTOCOL_ERROR

@@ -281,3 +281,21 @@ async def test_who_does_not_read_has_no_stream(nursery: Any, autojump_clock: obj
         assert not await talks.clients.tell(client, TelemetryCommand())
     assert client.stream is None
     assert torn == ["c1"]
+
+
+async def test_what_telemetry_refuses_leaves_a_trace(
+    nursery: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "trimq.proxy")
+    talks = Talks(nursery)
+    await talks.say(Settings(), client_id="")
+    with pytest.raises(GrpcError):
+        await talks.say(Settings())
+    nobody, empty = (
+        one for one in caplog.messages if one.startswith("call refused: call=Telemetry")
+    )
+    assert " client= " in nobody
+    assert " code=CLIENT_ID_REQUIRED " in nobody
+    assert " client=c1 " in empty
+    assert " code=INVALID_ARGUMENT text=there is no publishing or subscription data" in empty
+    nursery.cancel_scope.cancel()

@@ -90,3 +90,30 @@ def test_a_server_says_what_is_wrong_with_it(
     done = CliRunner().invoke(main, ["server", "--store", str(tmp_path), *words])
     assert done.exit_code == 2
     assert sentence in done.output
+
+
+def test_all_its_lines_are_the_proxys() -> None:
+    """On the one stream of a server and its proxy."""
+    words = [sys.executable, "-m", "trimq", "proxy", *FREE, "-n", ""]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    banner, sentence = done.stderr.splitlines()
+    assert " INFO trimq.proxy.commands.cli TriMQ " in banner
+    assert sentence.startswith("Error: --namesrv '' names no NameServer")
+
+
+def test_beside_a_server_it_leaves_the_saying_to_it() -> None:
+    words = [sys.executable, "-m", "trimq", "proxy", *FREE, "--supervised"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(
+            '{"namesrv": "127.0.0.1:1", "settings": {"authenticationEnabled": "true"}}\n'
+        )
+        process.stdin.flush()
+        assert process.stdout.readline().startswith('{"failed": "authenticationEnabled=true')
+        # Its end of the pipe stays open until it has ended.
+        assert process.wait() == 2
+        assert process.stderr.read() == ""

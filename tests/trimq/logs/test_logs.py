@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trimq.logs.lines import line_of
-from trimq.logs.setup import JsonFormatter, TextFormatter
+from trimq.logs.setup import JsonFormatter, TextFormatter, Within
 
 ZONED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d")
 
@@ -90,3 +90,19 @@ def test_templates_name_their_fields() -> None:
     for file in files:
         for found in call.finditer(file.read_text("utf-8")):
             assert not re.search(r"(?<!=)%[sd]", found[1]), f"{file}: {found[1]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("trimq", "trimq.proxy"),
+        ("trimq.server", "trimq.proxy.server"),
+        ("trimq.proxy", "trimq.proxy"),
+        ("trimq.proxy.grpc", "trimq.proxy.grpc"),
+        ("trimq.proxying", "trimq.proxy.proxying"),
+    ],
+)
+def test_of_two_processes_on_one_stream_the_name_tells_which(name: str, expected: str) -> None:
+    of_it = logging.LogRecord(name, logging.INFO, __file__, 1, "said", (), None)
+    assert Within("trimq.proxy").filter(of_it)
+    assert of_it.name == expected

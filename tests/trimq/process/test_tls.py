@@ -177,3 +177,14 @@ def test_clients_are_asked_for_certificates_only_to_look_at_them(tls_files: Any)
         assert tls._source is not None
         modes.append(tls._source.current().verify_mode.name)
     assert modes == ["CERT_NONE", "CERT_OPTIONAL"]
+
+
+@pytest.mark.parametrize("key", ["tls.server.certPath", "tlsCertPath"])
+def test_a_self_signed_one_names_the_setting_of_another(
+    key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = server_tls(config_of({}), key=key)
+    assert made._source is not None
+    with caplog.at_level("INFO", "trimq.server"):
+        made._source.current()
+    assert f"self-signed certificate made: no {key} is configured" in caplog.text

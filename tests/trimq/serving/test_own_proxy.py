@@ -11,12 +11,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trio
 
 import trimq
 from tests.patience import PATIENCE, until
-from trimq.serving.failures import ChildFailed
+from trimq.serving.failures import ChildFailed, explained_plainly
+from trimq.serving.own_proxy import OwnProxy, check_proxy
+from trimq.serving.server import open_server
+from trimq.settings.endpoints import AddressError, Endpoint
+from trimq.settings.options import ServerOptions, server_plan
+from trimq.settings.parsing import SettingsError
+from trimq.settings.proxy_seat import ProxySeat
 from trimq.testing import running_server
 
 READY = re.compile(r"TriMQ ready: .* grpc=(127\.0\.0\.1:\d+) in \d+ ms\n")
@@ -107,12 +115,66 @@ async def test_a_program_has_one_beside_its_server(tmp_path: Path) -> None:
         assert running.grpc_addr is None
 
 
-async def test_one_that_does_not_start_is_the_servers_end(tmp_path: Path) -> None:
+async def test_its_port_is_looked_at_before_the_store(tmp_path: Path, autojump_clock: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         addr = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(ChildFailed, match=f"proxy {addr} did not start: exit code"):
+        with pytest.raises(AddressError, match=r"is in use: .* with --grpc \(port 0"):
             async with trimq.serve(tmp_path, grpc=addr):
                 pass
+    assert not (tmp_path / "commitlog").exists()
+
+
+async def test_one_whose_server_was_killed_may_still_leave(
+    tmp_path: Path, autojump_clock: Any, nursery: Any
+) -> None:
+    taken = socket.create_server(("127.0.0.1", 0))
+    seat = ProxySeat(Endpoint("127.0.0.1", taken.getsockname()[1]))
+    plan = server_plan(ServerOptions(store=tmp_path))
+
+    async def leave() -> None:
+        await trio.sleep(1)
+        taken.close()
+
+    nursery.start_soon(leave)
+    await check_proxy(plan, seat)
+    assert trio.current_time() == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "cannot read .*rmq-proxy.json"),
+        ("{", "cannot read .*rmq-proxy.json"),
+        ('{"authenticationEnabled": true}', "TriMQ has no access control yet"),
+        ('{"tlsCertPath": "/no/such.pem", "tlsKeyPath": "/no/such.key"}', "/no/such"),
+    ],
+)
+async def test_its_file_is_read_before_the_store(
+    tmp_path: Path, text: str | None, why: str
+) -> None:
+    file = tmp_path / "rmq-proxy.json"
+    if text is not None:
+        file.write_text(text)
+    options = ServerOptions(store=tmp_path / "store", grpc="0", grpc_config=file)
+    with pytest.raises(SettingsError, match=why):
+        async with open_server(options):
+            pass
+    assert not (tmp_path / "store" / "commitlog").exists()
+
+
+async def test_it_says_itself_why_it_does_not_start(tmp_path: Path) -> None:
+    """Somebody was quicker after its server had looked."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        seat = ProxySeat(Endpoint("127.0.0.1", taken.getsockname()[1]))
+        proxy = OwnProxy(seat, {})
+
+        async def start() -> None:
+            async with explained_plainly(), trio.open_nursery() as nursery:
+                nursery.start_soon(proxy.run)
+                await proxy.ready("127.0.0.1:1")
+
+        with pytest.raises(ChildFailed, match=r"did not start: port \d+ on .* with --grpc "):
+            await start()
 
 
 @pytest.mark.parametrize("hand", [False, True])

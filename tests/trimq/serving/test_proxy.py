@@ -1,7 +1,9 @@
 """The proxy as it is opened: what its configuration bounds, and how it ends."""
 
+import pytest
 import trio
 
+from tests.patience import until_in_trio
 from tests.proxy.grpc.peer import Peer, framed
 from trimq.proxy.config import ProxyConfig
 from trimq.proxy.endpoint import SERVICE
@@ -24,9 +26,11 @@ def test_what_the_configuration_bounds() -> None:
     assert bounds_of(ProxyConfig()).http2.streams == 1000
 
 
-async def test_it_is_there_until_the_block_ends() -> None:
+async def test_it_is_there_until_the_block_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "trimq.proxy")
     plan = ProxyPlan(Endpoint("127.0.0.1", 0), (NOBODY,), ProxyConfig())
     async with open_proxy(plan) as bound:
+        assert f"listening: on=proxy address={bound}" in caplog.text
         stream = await trio.open_tcp_stream(bound.host, bound.port)
         peer = Peer(stream)
         heard = await peer.answer(await peer.ask(f"{SERVICE}QueryRoute", framed(b"")))
@@ -34,3 +38,13 @@ async def test_it_is_there_until_the_block_ends() -> None:
     # A connection without a call ends at once.
     assert await peer.end() == 0
     await stream.aclose()
+
+
+async def test_it_looks_at_its_name_servers_before_anybody_asks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plan = ProxyPlan(Endpoint("127.0.0.1", 0), (NOBODY,), ProxyConfig())
+    async with open_proxy(plan):
+        await until_in_trio(
+            lambda: f"NameServer lost, trying again: namesrv={NOBODY}" in caplog.text
+        )

@@ -3,7 +3,7 @@
 import pytest
 
 from trimq.settings.endpoints import AddressError, Endpoint, told_address
-from trimq.settings.listening import bind_broker, listen
+from trimq.settings.listening import bind_broker, check_free, listen
 
 
 def test_parse_reads_hosts_and_ports() -> None:
@@ -33,6 +33,13 @@ def test_a_port_in_use_is_reported() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(AddressError, match=f"port {port} on 127.0.0.1 is in use"):
             listen(Endpoint("127.0.0.1", port))
+        with pytest.raises(AddressError, match="another port with --listen or --namesrv-listen "):
+            listen(Endpoint("127.0.0.1", port))
+        with pytest.raises(AddressError, match="another port with --grpc "):
+            listen(Endpoint("127.0.0.1", port), option="--grpc")
+        with pytest.raises(AddressError, match="another port with --grpc "):
+            check_free(Endpoint("127.0.0.1", port), "--grpc")
+    check_free(Endpoint("127.0.0.1", port), "--grpc")
 
 
 def test_of_two_that_start_at_once_one_is_told_that_the_port_is_in_use() -> None:

@@ -211,3 +211,22 @@ def test_keys_that_two_kinds_of_servers_have_are_treated_alike() -> None:
         other = unheeded().get(key)
         if other is not None:
             assert (one.secret, one.refusal is None) == (other.secret, other.refusal is None), key
+
+
+@pytest.mark.parametrize("text", ["", " ", ";", " , ;"])
+def test_no_name_server_is_not_the_one_of_this_machine(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAMESRV_ADDR", "elsewhere:1")
+    with pytest.raises(SettingsError, match=f"--namesrv '{text}' names no NameServer"):
+        proxy_plan(ProxyFlags(namesrv=text))
+
+
+def test_who_only_looks_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "trimq"):
+        proxy_plan(ProxyFlags(settings={"nobodysKey": "1"}), says=False)
+        assert caplog.records == []
+        proxy_plan(ProxyFlags(settings={"nobodysKey": "1"}))
+        assert "nobodysKey" in caplog.text
+    with pytest.raises(SettingsError, match="no access control"):
+        proxy_plan(ProxyFlags(settings={"authenticationEnabled": "true"}), says=False)
