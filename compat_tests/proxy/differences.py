@@ -91,9 +91,6 @@ ALLOWED: Final = (
     Allowed("and its route", _dropped(105, topic=_SYNCER)),
     Allowed("TriMQ's brokers are told who the proxy's clients are", _dropped(990006)),
     Allowed(
-        "ours looks by the clock whether its NameServers and its cluster are there", _dropped(106)
-    ),
-    Allowed(
         "brokers hear of producers of transactions at once; the original's tell them by the clock, of all together",
         _dropped(34),
     ),
