@@ -142,15 +142,15 @@ class Acknowledging:
         self._later("ack", lambda: self.ack(receipt, group, topic, lite_topic))
         return answer
 
-    def drop(self, popped: Popped, group: str, topic: str) -> None:
-        """The client does not want it; nobody waits for that."""
+    def drop(self, popped: Popped, group: str, topic: str) -> trio.Event:
+        """The client does not want it; set when the broker knows so, or cannot be told."""
         receipt, lite = parse_receipt(popped.handle), popped.properties.get(names.LITE_TOPIC)
-        self._later("ack", lambda: self.ack(receipt, group, topic, lite))
+        return self._later("ack", lambda: self.ack(receipt, group, topic, lite))
 
-    def bury(self, popped: Popped, group: str, topic: str) -> None:
-        """It was tried too often; nobody waits for that."""
+    def bury(self, popped: Popped, group: str, topic: str) -> trio.Event:
+        """It was tried too often; as `drop`."""
         receipt, lite = parse_receipt(popped.handle), popped.properties.get(names.LITE_TOPIC)
-        self._later(
+        return self._later(
             "dead letter",
             lambda: self.forward(receipt, popped.message_id, group, topic, lite),
         )
@@ -171,16 +171,20 @@ class Acknowledging:
             receipt, group, topic, _AT_ONCE, lite_topic, suspend=True
         )
 
-    def _later(self, what: str, ask: Callable[[], Awaitable[object]]) -> None:
-        self._nursery.start_soon(self._asked, what, ask)
+    def _later(self, what: str, ask: Callable[[], Awaitable[object]]) -> trio.Event:
+        done = trio.Event()
+        self._nursery.start_soon(self._asked, what, ask, done)
+        return done
 
     @staticmethod
-    async def _asked(what: str, ask: Callable[[], Awaitable[object]]) -> None:
+    async def _asked(what: str, ask: Callable[[], Awaitable[object]], done: trio.Event) -> None:
         """What fails is not lost: the message comes again when its time is over."""
         try:
             await ask()
         except (ProxyError, TransportError, CodecError) as error:
             log.warning("%s of a popped message failed: reason=%s", what, error)
+        finally:
+            done.set()
 
     def _check(self, receipt: Receipt) -> None:
         if self.is_expired(receipt):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+import trio
 
 from trimq.base.clock import Clock
 from trimq.proxy import properties as names
@@ -15,6 +18,9 @@ from trimq.proxy.protos.definition_pb2 import Code
 from trimq.proxy.protos.service_pb2 import ReceiveMessageResponse
 from trimq.proxy.receipts import Receipts
 from trimq.proxy.statuses import OK, ProxyError, status
+
+# What a broker may take to hear of messages that the client does not get.
+_TELLING_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +42,31 @@ class HandingOut:
         self._clients = clients
         self._clock = clock
 
-    def sorted(
+    async def sorted(
         self, popped: list[Popped], receiver: Receiver, wanted: Filter, most: int
     ) -> list[Popped]:
-        """Those for the client. Others are done with, or dead letters when they came `most` times."""
+        """Those for the client. Others are done with, or dead letters when they came `most` times.
+
+        The broker knows so before the client hears anything, unless it takes long.
+        """
         kept: list[Popped] = []
+        told: list[trio.Event] = []
         for one in popped:
             if not one.handle:
                 kept.append(one)
             elif not wanted.matches(one.properties.get(names.TAGS)):
-                self._acknowledging.drop(one, receiver.group, receiver.topic)
+                told.append(self._acknowledging.drop(one, receiver.group, receiver.topic))
             elif one.attempts >= most:
-                self._acknowledging.bury(one, receiver.group, receiver.topic)
+                told.append(self._acknowledging.bury(one, receiver.group, receiver.topic))
             else:
                 kept.append(one)
+        try:
+            with trio.move_on_after(_TELLING_SECONDS):
+                for event in told:
+                    await event.wait()
+        except trio.Cancelled:
+            self._acknowledging.give_back(kept, receiver.group, receiver.topic)
+            raise
         return kept
 
     async def hand_out(self, popped: list[Popped], receiver: Receiver, out: Out) -> None:

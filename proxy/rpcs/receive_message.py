@@ -73,7 +73,7 @@ class ReceiveMessage:
         popped = await self._pop(caller, request, settings, wanted, (poll, invisible))
         receiver = Receiver(client.client_id, group, topic, renews)
         most = settings.backoff_policy.max_attempts
-        kept = self.handing_out.sorted(popped, receiver, wanted, most)
+        kept = await self.handing_out.sorted(popped, receiver, wanted, most)
         await self.handing_out.hand_out(kept, receiver, out)
         await self._deliver_time(out)
 
