@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import trio
@@ -14,7 +14,7 @@ from trimq.proxy.clients import Clients
 from trimq.proxy.config import ProxyConfig
 from trimq.proxy.endpoint import SERVICE, unary
 from trimq.proxy.endpoints import Endpoints
-from trimq.proxy.grpc.methods import Method, unimplemented
+from trimq.proxy.grpc.methods import Method, Unary, unimplemented
 from trimq.proxy.half_messages import HalfMessages
 from trimq.proxy.handing_out import HandingOut
 from trimq.proxy.links import Links
@@ -59,6 +59,57 @@ _LAST_WORDS_SECONDS: Final = 0.05
 _NOT_SERVED: Final = ("PullMessage", "UpdateOffset", "GetOffset", "QueryOffset")
 
 
+class Parts:
+    """All that calls are answered with; what goes on by itself runs in `nursery`."""
+
+    def __init__(
+        self,
+        config: ProxyConfig,
+        name_servers: Sequence[str],
+        nursery: trio.Nursery,
+        clock: Clock,
+        tls: Tls | None,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        # What brokers ask over them is answered by parts that need them.
+        self.losses = losses = Losses(name_servers)
+        self.links = links = Links(nursery, lambda: questions, tls, losses)
+        refresh = config.topic_route_service_cache_refresh_seconds
+        self.routes = routes = Routes(links, name_servers, refresh, nursery)
+        cluster = config.rocketmq_cluster_name
+        refresh = config.topic_config_cache_refresh_seconds
+        self.metadata = metadata = Metadata(links, routes, cluster, refresh, nursery)
+        silence = config.channel_expired_timeout / 1000
+        self.clients = clients = Clients(silence)
+        self.registration = Registration(metadata)
+        self.types = MessageTypes(config, metadata)
+        self.merger = SettingsMerger(config, metadata)
+        self.asking = asking = Asking(clients, config.grpc_proxy_relay_request_timeout_in_seconds)
+        halves = HalfMessages(links, routes)
+        self.transactions = transactions = Transactions(config, links, routes, halves)
+        self.producers = producers = TransactionProducers(config, clients, links, routes, metadata)
+        questions: list[AnyProcessor] = [
+            CheckTransactionState(clients, transactions, producers, nursery, clock),
+            GetConsumerRunningInfo(asking, clock),
+            ConsumeMessageDirectly(asking, clock),
+            NotifyUnsubscribeLite(clients, nursery),
+        ]
+        self.acknowledging = acknowledging = Acknowledging(links, routes, clock, nursery)
+        self.receipts = receipts = Receipts(
+            config,
+            acknowledging,
+            metadata.group,
+            lambda client_id, group: clients.is_here(client_id, group, silence),
+            clock,
+            nursery,
+        )
+        rate = config.max_sync_lite_subscription_rate
+        self.lite = lite = LiteSubscriptions(links, routes, metadata, rate, nursery)
+        clients.on_end += [lambda client: receipts.release_all(client.client_id), lite.leave]
+        clients.on_torn_off.append(lite.leave)
+
+
 class Proxy:
     """All that serves clients; what it starts runs in `nursery`. `tls`: how it talks to brokers and NameServers."""
 
@@ -72,139 +123,68 @@ class Proxy:
         tls: Tls | None = None,
     ) -> None:
         clock = clock or Clock()
-        # What brokers ask over them is answered by parts that need them.
-        losses = Losses(name_servers)
-        links = Links(nursery, lambda: questions, tls, losses)
-        refresh = config.topic_route_service_cache_refresh_seconds
-        routes = Routes(links, name_servers, refresh, nursery)
-        metadata = Metadata(
-            links,
-            routes,
-            config.rocketmq_cluster_name,
-            config.topic_config_cache_refresh_seconds,
-            nursery,
-        )
-        clients = Clients(config.channel_expired_timeout / 1000)
-        registration = Registration(metadata)
-        types = MessageTypes(config, metadata)
-        asking = Asking(clients, config.grpc_proxy_relay_request_timeout_in_seconds)
-        transactions = Transactions(config, links, routes, HalfMessages(links, routes))
-        producers = TransactionProducers(config, clients, links, routes, metadata)
-        questions: list[AnyProcessor] = [
-            CheckTransactionState(clients, transactions, producers, nursery, clock),
-            GetConsumerRunningInfo(asking, clock),
-            ConsumeMessageDirectly(asking, clock),
-            NotifyUnsubscribeLite(clients, nursery),
-        ]
-        merger = SettingsMerger(config, metadata)
-        endpoints = Endpoints(advertise)
-        acknowledging = Acknowledging(links, routes, clock, nursery)
-        silence = config.channel_expired_timeout / 1000
-        self.receipts = receipts = Receipts(
-            config,
-            acknowledging,
-            metadata.group,
-            lambda client_id, group: clients.is_here(client_id, group, silence),
-            clock,
-            nursery,
-        )
-        nursery.start_soon(receipts.run)
-        lite = LiteSubscriptions(
-            links, routes, metadata, config.max_sync_lite_subscription_rate, nursery
-        )
-        clients.on_end += [lambda client: receipts.release_all(client.client_id), lite.leave]
-        clients.on_torn_off.append(lite.leave)
-        self.methods: dict[str, Method] = {
-            f"{SERVICE}QueryRoute": unary(
-                calls.QueryRouteRequest,
-                calls.QueryRouteResponse,
-                QueryRoute(routes, metadata, endpoints),
-            ),
-            f"{SERVICE}QueryAssignment": unary(
-                calls.QueryAssignmentRequest,
-                calls.QueryAssignmentResponse,
-                QueryAssignment(routes, metadata, endpoints),
-            ),
-            f"{SERVICE}Heartbeat": unary(
-                calls.HeartbeatRequest,
-                calls.HeartbeatResponse,
-                Heartbeat(clients, registration),
-            ),
-            f"{SERVICE}SendMessage": unary(
-                calls.SendMessageRequest,
-                calls.SendMessageResponse,
-                SendMessage(config, links, routes, types, transactions, clock),
-            ),
-            f"{SERVICE}ReceiveMessage": Method(
-                calls.ReceiveMessageRequest.FromString,
-                answers=ReceiveMessage(
-                    config,
-                    routes,
-                    clients,
-                    merger,
-                    receipts,
-                    Popping(links, acknowledging),
-                    HandingOut(acknowledging, receipts, clients, clock),
-                    clock,
-                ),
-            ),
-            f"{SERVICE}AckMessage": unary(
-                calls.AckMessageRequest,
-                calls.AckMessageResponse,
-                AckMessage(config, acknowledging, receipts),
-            ),
-            f"{SERVICE}ChangeInvisibleDuration": unary(
-                calls.ChangeInvisibleDurationRequest,
-                calls.ChangeInvisibleDurationResponse,
-                ChangeInvisibleDuration(config, acknowledging, receipts),
-                refused,
-            ),
-            f"{SERVICE}ForwardMessageToDeadLetterQueue": unary(
-                calls.ForwardMessageToDeadLetterQueueRequest,
-                calls.ForwardMessageToDeadLetterQueueResponse,
-                ForwardMessageToDeadLetterQueue(acknowledging, receipts),
-            ),
-            f"{SERVICE}SyncLiteSubscription": unary(
-                calls.SyncLiteSubscriptionRequest,
-                calls.SyncLiteSubscriptionResponse,
-                SyncLiteSubscription(config, lite),
-            ),
-            f"{SERVICE}Telemetry": Method(
-                calls.TelemetryCommand.FromString,
-                talk=Telemetry(clients, merger, registration, asking),
-            ),
-            f"{SERVICE}EndTransaction": unary(
-                calls.EndTransactionRequest,
-                calls.EndTransactionResponse,
-                EndTransaction(transactions),
-            ),
-            f"{SERVICE}RecallMessage": unary(
-                calls.RecallMessageRequest,
-                calls.RecallMessageResponse,
-                RecallMessage(links, routes, types),
-            ),
-            f"{SERVICE}NotifyClientTermination": unary(
-                calls.NotifyClientTerminationRequest,
-                calls.NotifyClientTerminationResponse,
-                NotifyClientTermination(clients),
-            ),
-            **{f"{SERVICE}{name}": unimplemented(f"{SERVICE}{name}") for name in _NOT_SERVED},
-        }
-        looking = Looking(links, losses, name_servers, config.rocketmq_cluster_name)
-        nursery.start_soon(looking.keep)
-        nursery.start_soon(clients.keep, clock)
-        nursery.start_soon(producers.keep, clock)
-        announcing = Announcing(clients, links, routes, config.rocketmq_cluster_name)
-        nursery.start_soon(announcing.keep, clock)
-        self._clients = clients
+        self._parts = parts = Parts(config, name_servers, nursery, clock, tls)
+        self.methods = _methods(parts, Endpoints(advertise))
+        cluster, links = config.rocketmq_cluster_name, parts.links
+        nursery.start_soon(parts.receipts.run)
+        nursery.start_soon(Looking(links, parts.losses, name_servers, cluster).keep)
+        nursery.start_soon(parts.clients.keep, clock)
+        nursery.start_soon(parts.producers.keep, clock)
+        nursery.start_soon(Announcing(parts.clients, links, parts.routes, cluster).keep, clock)
 
     async def leave(self) -> None:
         """Clients are told to go to another proxy, or to this one's successor."""
         with trio.move_on_after(_LEAVE_SECONDS):
-            await self._clients.tell_all_to_reconnect()
+            await self._parts.clients.tell_all_to_reconnect()
             # What was said leaves before the connections end.
             await trio.sleep(_LAST_WORDS_SECONDS)
 
     async def close(self) -> None:
         """In an orderly end, while all still runs: what clients have is visible again at once."""
-        await self.receipts.close()
+        await self._parts.receipts.close()
+
+
+def _methods(parts: Parts, endpoints: Endpoints) -> dict[str, Method]:
+    """Who answers which call."""
+    config, links, routes, clients = parts.config, parts.links, parts.routes, parts.clients
+    acknowledging, receipts, clock = parts.acknowledging, parts.receipts, parts.clock
+    once: dict[str, Unary] = {
+        "QueryRoute": QueryRoute(routes, parts.metadata, endpoints),
+        "QueryAssignment": QueryAssignment(routes, parts.metadata, endpoints),
+        "Heartbeat": Heartbeat(clients, parts.registration),
+        "SendMessage": SendMessage(config, links, routes, parts.types, parts.transactions, clock),
+        "AckMessage": AckMessage(config, acknowledging, receipts),
+        "ChangeInvisibleDuration": ChangeInvisibleDuration(config, acknowledging, receipts),
+        "ForwardMessageToDeadLetterQueue": ForwardMessageToDeadLetterQueue(acknowledging, receipts),
+        "SyncLiteSubscription": SyncLiteSubscription(config, parts.lite),
+        "EndTransaction": EndTransaction(parts.transactions),
+        "RecallMessage": RecallMessage(links, routes, parts.types),
+        "NotifyClientTermination": NotifyClientTermination(clients),
+    }
+    receive = ReceiveMessage(
+        config,
+        routes,
+        clients,
+        parts.merger,
+        receipts,
+        Popping(links, acknowledging),
+        HandingOut(acknowledging, receipts, clients, clock),
+        clock,
+    )
+    talk = Telemetry(clients, parts.merger, parts.registration, parts.asking)
+    return {
+        **_asked_once(once),
+        f"{SERVICE}ReceiveMessage": Method(calls.ReceiveMessageRequest.FromString, answers=receive),
+        f"{SERVICE}Telemetry": Method(calls.TelemetryCommand.FromString, talk=talk),
+        **{f"{SERVICE}{name}": unimplemented(f"{SERVICE}{name}") for name in _NOT_SERVED},
+    }
+
+
+def _asked_once(handlers: Mapping[str, Unary]) -> dict[str, Method]:
+    """Calls with one request and one answer, by the names of their messages."""
+    methods: dict[str, Method] = {}
+    for name, handle in handlers.items():
+        asked, answer = getattr(calls, f"{name}Request"), getattr(calls, f"{name}Response")
+        failed = refused if name == "ChangeInvisibleDuration" else None
+        methods[f"{SERVICE}{name}"] = unary(asked, answer, handle, failed)
+    return methods

@@ -14,6 +14,24 @@ from trimq.proxy.http2.bounds import Http2Bounds
 from trimq.proxy.http2.errors import BadPeer, ErrorCode
 from trimq.proxy.http2.events import Began, Data, Ended, Event, Leaving, Reset, Room
 from trimq.proxy.http2.fields import BadFields, FieldsReader, TooManyFields
+from trimq.proxy.http2.frame_kinds import (
+    ACK,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    GOAWAY,
+    HEADERS,
+    PADDED,
+    PING,
+    PRIORITISED,
+    PRIORITY,
+    PUSH,
+    RESET,
+    SETTINGS,
+    WINDOW,
+    unpadded,
+)
 from trimq.proxy.http2.heads import Field, Fields, HeadEncoder
 from trimq.proxy.http2.intake import PREFACE, Intake
 from trimq.proxy.http2.settings import greeting, heard_settings
@@ -24,14 +42,6 @@ FRAME_MOST: Final = 16 * 1024
 _HEAD: Final = struct.Struct(">BHBBI")
 _INT: Final = struct.Struct(">I")
 _TWO: Final = struct.Struct(">II")
-_DATA, _HEADERS, _PRIORITY, _RESET, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = (
-    range(10)
-)
-_END_STREAM: Final = 0x1
-_ACK: Final = 0x1
-_END_HEADERS: Final = 0x4
-_PADDED: Final = 0x8
-_PRIORITISED: Final = 0x20
 _HEAD_SIZE: Final = 9
 _STREAM: Final = 0x7FFFFFFF
 _FIRST_ROOM: Final = 65535
@@ -115,7 +125,7 @@ class Http2Connection:
         if opened is not None and not opened.has_ended:
             owed = opened.window.give_back(size)
             if owed:
-                self._say(_WINDOW, 0, stream, _INT.pack(owed))
+                self._say(WINDOW, 0, stream, _INT.pack(owed))
 
     def room(self, stream: int) -> int:
         """How many bytes of a body may be sent now, of one frame at most; 0 for a stream that has gone."""
@@ -131,15 +141,15 @@ class Http2Connection:
         if opened is None or opened.is_answered:
             return
         block = self._encoder.encode(fields)
-        flags = _END_STREAM if ended else 0
+        flags = END_STREAM if ended else 0
         if len(block) <= FRAME_MOST:
-            self._say(_HEADERS, flags | _END_HEADERS, stream, block)
+            self._say(HEADERS, flags | END_HEADERS, stream, block)
         else:
-            self._say(_HEADERS, flags, stream, block[:FRAME_MOST])
+            self._say(HEADERS, flags, stream, block[:FRAME_MOST])
             for at in range(FRAME_MOST, len(block), FRAME_MOST):
                 is_last = at + FRAME_MOST >= len(block)
                 piece = block[at : at + FRAME_MOST]
-                self._say(_CONTINUATION, _END_HEADERS if is_last else 0, stream, piece)
+                self._say(CONTINUATION, END_HEADERS if is_last else 0, stream, piece)
         if ended:
             opened.is_answered = True
             if opened.has_ended:
@@ -152,20 +162,20 @@ class Http2Connection:
             return
         opened.room -= len(data)
         self._room -= len(data)
-        self._say(_DATA, 0, stream, data)
+        self._say(DATA, 0, stream, data)
         self._intake.answered()
 
     def reset(self, stream: int, code: ErrorCode = ErrorCode.CANCEL) -> None:
         """Give a stream up; nothing when it is over."""
         if self._open.pop(stream, None) is not None:
-            self._say(_RESET, 0, stream, _INT.pack(int(code)))
+            self._say(RESET, 0, stream, _INT.pack(int(code)))
 
     def leave(self) -> None:
         """Tell the peer that it shall go elsewhere; streams that it has opened before it reads so are still taken."""
         if not self._leaves:
             self._leaves = True
             self._go_away(_LAST_OF_ALL, ErrorCode.NO_ERROR)
-            self._say(_PING, 0, 0, _HEARD)
+            self._say(PING, 0, 0, _HEARD)
 
     def take_no_more(self) -> None:
         """Streams that are opened from now on are refused."""
@@ -180,7 +190,7 @@ class Http2Connection:
 
     def ping(self) -> None:
         """Ask for a sign of life."""
-        self._say(_PING, 0, 0, _THERE)
+        self._say(PING, 0, 0, _THERE)
 
     def _say(self, kind: int, flags: int, stream: int, body: bytes) -> None:
         size = len(body)
@@ -188,12 +198,12 @@ class Http2Connection:
         self._out.append(body)
 
     def _go_away(self, last: int, code: ErrorCode) -> None:
-        self._say(_GOAWAY, 0, 0, _TWO.pack(last, int(code)))
+        self._say(GOAWAY, 0, 0, _TWO.pack(last, int(code)))
 
     def _give_back(self, size: int) -> None:
         owed = self._window.give_back(size)
         if owed:
-            self._say(_WINDOW, 0, 0, _INT.pack(owed))
+            self._say(WINDOW, 0, 0, _INT.pack(owed))
 
     def _read(self, piece: bytes, events: list[Event]) -> None:
         """Every whole frame of it; the rest is kept."""
@@ -219,15 +229,15 @@ class Http2Connection:
         self._held = data[at:] if at < size else b""
 
     def _frame(self, kind: int, flags: int, stream: int, body: bytes, events: list[Event]) -> None:
-        if self._block_of and (kind != _CONTINUATION or stream != self._block_of):
+        if self._block_of and (kind != CONTINUATION or stream != self._block_of):
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "a head that does not go on")
-        if kind == _DATA:
+        if kind == DATA:
             self._data(flags, stream, body, events)
-        elif kind == _HEADERS:
+        elif kind == HEADERS:
             self._headers(flags, stream, body, events)
-        elif kind == _CONTINUATION:
+        elif kind == CONTINUATION:
             self._goes_on(flags, stream, body, events)
-        elif kind == _WINDOW:
+        elif kind == WINDOW:
             self._more_room(stream, body, events)
         else:
             self._of_connection(kind, flags, stream, body, events)
@@ -236,22 +246,22 @@ class Http2Connection:
         self, kind: int, flags: int, stream: int, body: bytes, events: list[Event]
     ) -> None:
         """Frames that come seldom. One of a kind that nobody knows means nothing."""
-        if kind == _RESET:
+        if kind == RESET:
             self._given_up(stream, body, events)
-        elif kind == _SETTINGS:
+        elif kind == SETTINGS:
             self._settings(flags, stream, body, events)
-        elif kind == _PING:
+        elif kind == PING:
             self._pinged(flags, stream, body)
-        elif kind == _PRIORITY:
+        elif kind == PRIORITY:
             self._check_size(body, 5)
-        elif kind == _PUSH:
+        elif kind == PUSH:
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "a client pushes nothing")
 
     def _goes_on(self, flags: int, stream: int, body: bytes, events: list[Event]) -> None:
         if not self._block_of:
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "a head goes on that has not begun")
         self._block.append(body)
-        if flags & _END_HEADERS:
+        if flags & END_HEADERS:
             self._head(stream, b"".join(self._block), self._block_ends, events)
 
     def _given_up(self, stream: int, body: bytes, events: list[Event]) -> None:
@@ -265,8 +275,8 @@ class Http2Connection:
         size = len(body)
         if not self._window.take(size):
             raise BadPeer(ErrorCode.FLOW_CONTROL_ERROR, "more than there was room for")
-        if flags & _PADDED:
-            body = _unpadded(body)
+        if flags & PADDED:
+            body = unpadded(body)
         opened = self._open.get(stream)
         if opened is None:
             # Sent before it knew that the stream is over.
@@ -280,7 +290,7 @@ class Http2Connection:
             raise BadPeer(ErrorCode.FLOW_CONTROL_ERROR, "more than there was room for")
         if size:
             events.append(Data(stream, body, size))
-        if flags & _END_STREAM:
+        if flags & END_STREAM:
             self._ended(stream, opened, events)
 
     def _headers(self, flags: int, stream: int, body: bytes, events: list[Event]) -> None:
@@ -288,14 +298,14 @@ class Http2Connection:
             raise BadPeer(
                 ErrorCode.PROTOCOL_ERROR, f"a client's stream has an odd number, not {stream}"
             )
-        if flags & _PADDED:
-            body = _unpadded(body)
-        if flags & _PRIORITISED:
+        if flags & PADDED:
+            body = unpadded(body)
+        if flags & PRIORITISED:
             if len(body) < 5:
                 raise BadPeer(ErrorCode.FRAME_SIZE_ERROR, "a head without its priority")
             body = body[5:]
-        ends = flags & _END_STREAM != 0
-        if flags & _END_HEADERS:
+        ends = flags & END_STREAM != 0
+        if flags & END_HEADERS:
             self._head(stream, body, ends, events)
         else:
             self._block_of, self._block_ends = stream, ends
@@ -371,7 +381,7 @@ class Http2Connection:
     def _settings(self, flags: int, stream: int, body: bytes, events: list[Event]) -> None:
         if stream:
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "SETTINGS of a stream")
-        if flags & _ACK:
+        if flags & ACK:
             self._check_size(body, 0)
             return
         heard = heard_settings(body)
@@ -382,15 +392,15 @@ class Http2Connection:
             self._first_room = heard.window
             for opened in self._open.values():
                 opened.room += change
-        self._say(_SETTINGS, _ACK, 0, b"")
+        self._say(SETTINGS, ACK, 0, b"")
         events.append(Room(0))
 
     def _pinged(self, flags: int, stream: int, body: bytes) -> None:
         self._check_size(body, 8)
         if stream:
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "PING of a stream")
-        if not flags & _ACK:
-            self._say(_PING, _ACK, 0, body)
+        if not flags & ACK:
+            self._say(PING, ACK, 0, body)
         elif body == _HEARD:
             self.take_no_more()
 
@@ -402,9 +412,3 @@ class Http2Connection:
     def _check_size(body: bytes, size: int) -> None:
         if len(body) != size:
             raise BadPeer(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {len(body)} bytes, not {size}")
-
-
-def _unpadded(body: bytes) -> bytes:
-    if not body or body[0] >= len(body):
-        raise BadPeer(ErrorCode.PROTOCOL_ERROR, "more padding than there is")
-    return body[1 : len(body) - body[0]]
