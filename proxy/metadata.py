@@ -30,7 +30,10 @@ V = TypeVar("V")
 
 
 class Metadata:
-    """`refresh`: seconds after which something is asked for again: in `nursery`, or while whoever wants it waits."""
+    """`refresh`: seconds after which something is asked for again: in `nursery`, or while whoever wants it waits.
+
+    `group_refresh`: the same of groups, if it is another time.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,15 @@ class Metadata:
         cluster: str,
         refresh: float,
         nursery: trio.Nursery | None = None,
+        group_refresh: float | None = None,
     ) -> None:
         self._links = links
         self._routes = routes
         self._cluster = cluster
         self._topics = _Kept(self._ask_topic, refresh, nursery)
-        self._groups = _Kept(self._ask_group, refresh, nursery)
+        self._groups = _Kept(
+            self._ask_group, refresh if group_refresh is None else group_refresh, nursery
+        )
 
     async def message_type(self, topic: str) -> str | None:
         """NORMAL, FIFO, ...; None when nobody could be asked."""

@@ -78,8 +78,14 @@ class Parts:
         refresh = config.topic_route_service_cache_refresh_seconds
         self.routes = routes = Routes(links, name_servers, refresh, nursery)
         cluster = config.rocketmq_cluster_name
-        refresh = config.topic_config_cache_refresh_seconds
-        self.metadata = metadata = Metadata(links, routes, cluster, refresh, nursery)
+        self.metadata = metadata = Metadata(
+            links,
+            routes,
+            cluster,
+            config.topic_config_cache_refresh_seconds,
+            nursery,
+            config.subscription_group_config_cache_refresh_seconds,
+        )
         silence = config.channel_expired_timeout / 1000
         self.clients = clients = Clients(silence)
         self.registration = Registration(metadata)

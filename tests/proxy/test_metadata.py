@@ -75,3 +75,19 @@ async def test_what_is_missing_is_asked_for_again(nursery: Any) -> None:
     assert await metadata.group("new") is None
     links.groups["new"] = {}
     assert await metadata.group("new") is not None
+
+
+async def test_groups_are_renewed_in_a_time_of_their_own(
+    nursery: Any, autojump_clock: object
+) -> None:
+    links = FakeLinks()
+    routes = Routes(links, ["n:1"], 1000, nursery)
+    metadata = Metadata(links, routes, "DefaultCluster", 1000, nursery, 5)
+    await metadata.message_type("T")
+    await metadata.group("G")
+    await trio.sleep(6)
+    await metadata.message_type("T")
+    await metadata.group("G")
+    await trio.testing.wait_all_tasks_blocked()
+    asked = [len(links.of(code)) for code in (TOPIC, RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG)]
+    assert asked == [1, 2]

@@ -55,6 +55,13 @@ def test_every_field_of_the_config_is_a_setting() -> None:
     assert [one.name for one in fields(ProxyConfig) if DECLARED not in one.metadata] == []
 
 
+def test_whatever_is_heard_is_read_somewhere() -> None:
+    root = Path(__file__).parents[3]
+    sources = [root / "proxy", root / "trimq" / "serving", root / "trimq" / "settings"]
+    text = "".join(file.read_text() for folder in sources for file in folder.rglob("*.py"))
+    assert [one.attribute for one in heard() if f".{one.attribute}" not in text] == []
+
+
 def test_types_and_defaults_are_rocketmqs() -> None:
     for one in heard():
         if one.declaration.own:
