@@ -33,7 +33,7 @@ from trimq.proxy.http2.frame_kinds import (
     unpadded,
 )
 from trimq.proxy.http2.heads import Field, Fields, HeadEncoder
-from trimq.proxy.http2.intake import PREFACE, Intake
+from trimq.proxy.http2.intake import Intake
 from trimq.proxy.http2.settings import greeting, heard_settings
 from trimq.proxy.http2.streams import WINDOW_MOST, Stream, Window
 
@@ -42,8 +42,7 @@ FRAME_MOST: Final = 16 * 1024
 _HEAD: Final = struct.Struct(">BHBBI")
 _INT: Final = struct.Struct(">I")
 _TWO: Final = struct.Struct(">II")
-_HEAD_SIZE: Final = 9
-_STREAM: Final = 0x7FFFFFFF
+_LOWER_31: Final = 0x7FFFFFFF
 _FIRST_ROOM: Final = 65535
 _LAST_OF_ALL: Final = 2**31 - 1
 # The question whose answer shows that a peer has read that we leave; the other one: whether it is there.
@@ -70,12 +69,10 @@ class Http2Connection:
         self._window = Window(bounds.connection_window)
         self._room: int = _FIRST_ROOM
         self._first_room: int = _FIRST_ROOM
-        # Of a frame that is not whole; of a head that is not.
-        self._held: bytes = b""
+        # Of a head that is not whole.
         self._block: list[bytes] = []
         self._block_of: int = 0
         self._block_ends: bool = False
-        self._has_greeted: bool = False
         self._leaves: bool = False
         self._takes_none: bool = False
         self._out: list[bytes] = [greeting(bounds, _FIRST_ROOM)]
@@ -87,11 +84,10 @@ class Http2Connection:
         """
         self._now = now
         try:
-            for piece, is_leaving in self._intake.cut(data, now):
+            for frames in self._intake.cut(data, now):
                 events: list[Event] = []
-                self._read(piece, events)
-                if is_leaving:
-                    events.append(Leaving())
+                for kind, flags, stream, body in frames:
+                    self._frame(kind, flags, stream, body, events)
                 yield events
         except BadPeer as error:
             self.end(error.code)
@@ -205,29 +201,6 @@ class Http2Connection:
         if owed:
             self._say(WINDOW, 0, 0, _INT.pack(owed))
 
-    def _read(self, piece: bytes, events: list[Event]) -> None:
-        """Every whole frame of it; the rest is kept."""
-        data = self._held + piece if self._held else piece
-        at = 0
-        if not self._has_greeted:
-            # What it is has been looked at.
-            if len(data) < len(PREFACE):
-                self._held = data
-                return
-            self._has_greeted = True
-            at = len(PREFACE)
-        size = len(data)
-        while size - at >= _HEAD_SIZE:
-            length = data[at] << 16 | data[at + 1] << 8 | data[at + 2]
-            end = at + _HEAD_SIZE + length
-            if end > size:
-                break
-            kind, flags = data[at + 3], data[at + 4]
-            stream = int.from_bytes(data[at + 5 : at + 9], "big") & _STREAM
-            self._frame(kind, flags, stream, data[at + _HEAD_SIZE : end], events)
-            at = end
-        self._held = data[at:] if at < size else b""
-
     def _frame(self, kind: int, flags: int, stream: int, body: bytes, events: list[Event]) -> None:
         if self._block_of and (kind != CONTINUATION or stream != self._block_of):
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "a head that does not go on")
@@ -254,6 +227,8 @@ class Http2Connection:
             self._pinged(flags, stream, body)
         elif kind == PRIORITY:
             self._check_size(body, 5)
+        elif kind == GOAWAY:
+            events.append(Leaving())
         elif kind == PUSH:
             raise BadPeer(ErrorCode.PROTOCOL_ERROR, "a client pushes nothing")
 
@@ -361,7 +336,7 @@ class Http2Connection:
 
     def _more_room(self, stream: int, body: bytes, events: list[Event]) -> None:
         self._check_size(body, 4)
-        more = int.from_bytes(body, "big") & _STREAM
+        more = int.from_bytes(body, "big") & _LOWER_31
         if stream == 0:
             self._room += more
             if not more or self._room > WINDOW_MOST:
