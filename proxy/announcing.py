@@ -67,9 +67,8 @@ class Announcing:
             return
         bodies = bodies_of([_proxied(client) for client in consumers])
         async with trio.open_nursery() as nursery:
-            for broker in route.data.broker_datas:
-                addr = route.readable_at(broker.broker_name)
-                if addr is not None and addr not in self._do_not_know:
+            for _, addr in route.brokers:
+                if addr not in self._do_not_know:
                     nursery.start_soon(self._tell_broker, addr, bodies)
 
     async def _tell_broker(self, addr: str, bodies: list[bytes]) -> None:

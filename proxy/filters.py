@@ -21,17 +21,25 @@ class Filter:
         return not self.tags or tag in self.tags
 
 
+def is_wrong(asked: FilterExpression) -> bool:
+    """An expression of SQL cannot be empty, one of tags not without any; Java's split leaves nothing of separators."""
+    text = asked.expression
+    if asked.type == FilterType.SQL:
+        return not text
+    return text not in {"", "*"} and not text.replace("||", "")
+
+
 def filter_of(asked: FilterExpression) -> Filter:
     """ProxyError ILLEGAL_FILTER_EXPRESSION. Whether SQL can be understood is the broker's to say."""
     text = asked.expression
-    if asked.type == FilterType.SQL:
-        if not text:
-            raise ProxyError(Code.ILLEGAL_FILTER_EXPRESSION, "Expression can't be null! SQL92")
+    is_sql = asked.type == FilterType.SQL
+    if is_wrong(asked):
+        told = "Expression can't be null! SQL92" if is_sql else "subString split error"
+        raise ProxyError(Code.ILLEGAL_FILTER_EXPRESSION, told)
+    if is_sql:
         return Filter("SQL92", text)
     if text in {"", "*"}:
         return Filter("TAG", "*")
-    if not text.replace("||", ""):
-        raise ProxyError(Code.ILLEGAL_FILTER_EXPRESSION, "subString split error")
     tags = frozenset(tag for tag in map(_trimmed, text.split("||")) if tag)
     return Filter("TAG", text, tags)
 

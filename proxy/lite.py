@@ -20,6 +20,7 @@ from trimq.proxy.routes import Routes
 from trimq.proxy.settings import lite_quota
 from trimq.proxy.statuses import BrokerRefused, ProxyError
 from trimq.remoting.errors import TransportError
+from trimq.remoting.growth_limits import GrowthLimits
 
 log = logging.getLogger("trimq.proxy")
 
@@ -39,9 +40,7 @@ class LiteSubscriptions:
         self._metadata = metadata
         self._rate = rate
         self._nursery = nursery
-        # Requests that may come at once, and when that was so: a second's worth is the most.
-        self._room = float(rate)
-        self._since = 0.0
+        self._added = GrowthLimits()
 
     async def sync(self, said: LiteSubscriptionDTO) -> None:
         """ProxyError when it may not be, or when a broker refuses."""
@@ -118,10 +117,5 @@ class LiteSubscriptions:
             failures.append(BrokerRefused(answer))
 
     def _has_room(self) -> bool:
-        now = trio.current_time()
-        self._room = min(float(self._rate), self._room + (now - self._since) * self._rate)
-        self._since = now
-        if self._room < 1:
-            return False
-        self._room -= 1
-        return True
+        # A second's worth may come at once.
+        return self._added.take("", trio.current_time(), self._rate, self._rate)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from trimq.proxy.clients import CONSUMERS, kind_name
+from trimq.proxy.filters import is_wrong
 from trimq.proxy.metadata import Metadata
-from trimq.proxy.protos.definition_pb2 import ClientType, Code, FilterType, SubscriptionEntry
+from trimq.proxy.protos.definition_pb2 import ClientType, Code, SubscriptionEntry
 from trimq.proxy.statuses import ProxyError
 
 _BIND_TOPIC: Final = "lite.bind.topic"
@@ -26,8 +27,8 @@ class Registration:
                 Code.INTERNAL_SERVER_ERROR,
                 f"Client type is not consumer, type: {kind_name(kind)}",
             )
-        for subscription in subscriptions:
-            _check_expression(subscription)
+        if any(is_wrong(one.expression) for one in subscriptions):
+            raise ProxyError(Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct")
         config = await self._metadata.group(group)
         if config is None:
             raise ProxyError(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
@@ -45,15 +46,3 @@ class Registration:
                 f"lite group {group} is expected to bind topic {bound},"
                 f" but actual is {subscriptions[0].topic.name}",
             )
-
-
-def _check_expression(subscription: SubscriptionEntry) -> None:
-    """FilterAPI.build: an expression of SQL cannot be empty, one of tags not without any."""
-    text = subscription.expression.expression
-    if subscription.expression.type == FilterType.SQL:
-        is_wrong = not text
-    else:
-        # Java's split leaves nothing of separators alone.
-        is_wrong = bool(text) and text != "*" and not text.replace("||", "")
-    if is_wrong:
-        raise ProxyError(Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct")

@@ -62,6 +62,12 @@ class Route:
         addrs = self._addrs.get(broker_name, {})
         return addrs.get(MASTER_ID) or next((addrs[key] for key in sorted(addrs)), None)
 
+    @property
+    def brokers(self) -> list[tuple[str, str]]:
+        """Names and addresses, each broker's as `readable_at` has it."""
+        found = ((name, self.readable_at(name)) for name in self._addrs)
+        return [(name, addr) for name, addr in found if addr is not None]
+
     def next_writable(self, is_away: Callable[[str], bool] = lambda addr: False) -> Queue | None:
         """All in turn; those at addresses that are away only when there are no others."""
         queues = self.writable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.groups import ExponentialRetryPolicy, SubscriptionGroupConfig
 from trimq.proxy.config import ProxyConfig
 from trimq.proxy.metadata import Metadata
 from trimq.proxy.protos.definition_pb2 import Metric, RetryPolicy, Settings
@@ -74,25 +74,21 @@ def backoff_millis(group: SubscriptionGroupConfig, times: int) -> int:
     """Until a message that was consumed so often comes again (RetryPolicy.nextDelayDuration)."""
     policy = group.group_retry_policy
     if policy.type == "EXPONENTIAL":
-        exponential = policy.exponential_retry_policy
-        initial, most, factor = (
-            (5000, 7_200_000, 2)
-            if exponential is None
-            else (exponential.initial, exponential.max, exponential.multiplier)
-        )
-        return min(most, initial * int(factor ** min(max(times, 0), 32)))
+        growing = policy.exponential_retry_policy or ExponentialRetryPolicy()
+        factor = growing.multiplier ** min(max(times, 0), 32)
+        return min(growing.max, growing.initial * int(factor))
     next_ones = _custom(group)
     return next_ones[min(max(times, 0) + 2, len(next_ones) - 1)] if next_ones else 0
 
 
 def _fill_backoff(policy: RetryPolicy, group: SubscriptionGroupConfig) -> None:
     if group.group_retry_policy.type == "EXPONENTIAL":
-        exponential = group.group_retry_policy.exponential_retry_policy
+        growing = group.group_retry_policy.exponential_retry_policy or ExponentialRetryPolicy()
         backoff = policy.exponential_backoff
         backoff.Clear()
-        backoff.initial.FromMilliseconds(5000 if exponential is None else exponential.initial)
-        backoff.max.FromMilliseconds(7_200_000 if exponential is None else exponential.max)
-        backoff.multiplier = 2 if exponential is None else exponential.multiplier
+        backoff.initial.FromMilliseconds(growing.initial)
+        backoff.max.FromMilliseconds(growing.max)
+        backoff.multiplier = growing.multiplier
         return
     policy.customized_backoff.Clear()
     for millis in _custom(group):

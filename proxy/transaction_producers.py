@@ -98,11 +98,9 @@ class TransactionProducers:
             for start in range(0, len(topics), most)
         ]
         async with trio.open_nursery() as nursery:
-            for broker in route.data.broker_datas:
-                addr = route.readable_at(broker.broker_name)
-                if addr is not None:
-                    self._names[addr] = broker.broker_name
-                    nursery.start_soon(self._tell_broker, addr, bodies)
+            for name, addr in route.brokers:
+                self._names[addr] = name
+                nursery.start_soon(self._tell_broker, addr, bodies)
 
     async def _tell_broker(self, addr: str, bodies: list[bytes]) -> None:
         try:

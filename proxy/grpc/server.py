@@ -21,7 +21,7 @@ from trimq.remoting.serving.admission import ConnectionAdmission
 from trimq.remoting.tls.contexts import TlsRefused
 from trimq.remoting.wire.handshake import ServerTls
 from trimq.remoting.wire.proxy_protocol import Networks, PreambleError
-from trimq.remoting.wire.streams import address_of
+from trimq.remoting.wire.streams import address_of, bound_of
 
 log = logging.getLogger("trimq.proxy")
 
@@ -75,7 +75,7 @@ class GrpcServer:
                     listeners.start_soon(self._sweep)
                     for sock in sockets:
                         sock.setblocking(False)
-                        log.info("listening: on=%s address=%s", "proxy", _bound(sock))
+                        log.info("listening: on=%s address=%s", "proxy", bound_of(sock))
                         listeners.start_soon(self._accept, sock, listeners, connections)
                     task_status.started()
             finally:
@@ -130,7 +130,7 @@ class GrpcServer:
         try:
             sock.setblocking(False)
             _set_up(sock)
-            remote_addr, local_addr = address_of(sock), _bound(sock)
+            remote_addr, local_addr = address_of(sock), bound_of(sock)
             seconds = self._service.bounds.greeting_seconds
             found = await greeted(sock, remote_addr, self._tls, self._balancers, seconds)
             if found is not None:
@@ -167,8 +167,3 @@ def _set_up(sock: socket.socket) -> None:
     # Not everywhere.
     with suppress(AttributeError, OSError):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
-
-
-def _bound(sock: socket.socket) -> str:
-    host, port = sock.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -32,7 +32,7 @@ from trimq.remoting.wire.proxy_protocol import (
     is_in,
     read_preamble,
 )
-from trimq.remoting.wire.streams import Wire, address_of
+from trimq.remoting.wire.streams import Wire, address_of, bound_of
 
 log = logging.getLogger("trimq.remoting")
 
@@ -144,7 +144,7 @@ class Server:
                 async with trio.open_nursery() as listeners:
                     for sock in sockets:
                         sock.setblocking(False)
-                        log.info("listening: on=%s address=%s", name, _bound(sock))
+                        log.info("listening: on=%s address=%s", name, bound_of(sock))
                     accept = partial(self._accept, connections)
                     listeners.start_soon(self._entrance.run, sockets, accept)
                     listeners.start_soon(self._sweep)
@@ -298,9 +298,3 @@ class Server:
             elif connection.owes_too_long(now):
                 self._shared.counters.limits["maxFrameSeconds"] += 1
                 connection.close("a frame that has begun did not end in time: maxFrameSeconds")
-
-
-def _bound(sock: socket.socket) -> str:
-    """Where it listens, as people write it."""
-    host, port = sock.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

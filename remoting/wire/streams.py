@@ -257,5 +257,13 @@ def _is_hung_up(fd: int) -> bool:
 
 def address_of(sock: socket.socket) -> str:
     """The other end as "ip:port", an IPv6 address in brackets."""
-    host, port = sock.getpeername()[:2]
+    return _text(*sock.getpeername()[:2])
+
+
+def bound_of(sock: socket.socket) -> str:
+    """This end, likewise."""
+    return _text(*sock.getsockname()[:2])
+
+
+def _text(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

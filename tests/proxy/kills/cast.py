@@ -70,7 +70,6 @@ class Cast:
         self._playing = threading.Event()
         self._sending.set()
         self._playing.set()
-        self._talks: list[Talk] = []
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:

@@ -17,12 +17,12 @@ import pytest
 from compat_tests.servers.processes import free_port
 from tests.conftest import Kills
 from tests.patience import until
-from tests.trimq.serving.forge import Forge, Forged
+from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED
+from tests.trimq.serving.several import Several, create_topic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 pytest.importorskip("grpc", reason="Google's gRPC is not installed (extra [test])")
@@ -43,12 +43,11 @@ SETTINGS: Final = {
 LAST_SECONDS: Final = 240
 
 
-class Servers:
+class Servers(Several):
     """A broker with its NameServer, and a proxy before them, always at the same addresses."""
 
     def __init__(self, folder: Path, forge: Forge) -> None:
-        self.log = folder / "servers.log"
-        self._forge = forge
+        super().__init__(folder / "servers.log", forge)
         self.namesrv, self.broker, self.proxy = (f"127.0.0.1:{free_port()}" for _ in range(3))
         broker = ["server", "--listen", self.broker, "--namesrv-listen", self.namesrv]
         broker += ["--store", str(folder / "store")]
@@ -56,43 +55,20 @@ class Servers:
             broker += ["--set", f"{key}={value}"]
         proxy = ["proxy", "--namesrv", self.namesrv, "--listen", self.proxy]
         self._commands = {"broker": broker, "proxy": proxy}
-        self._running: dict[str, Forged] = {}
 
-    def start(self, name: str) -> None:
-        with self.log.open("ab") as errors:
-            process = self._forge.start(self._commands[name], errors)
-        self._running[name] = process
-        assert process.stdout is not None
-        line = process.stdout.readline().decode()
-        assert line.startswith("TriMQ"), f"it did not start: {line!r}"
+    def begin(self, name: str) -> None:
+        self.start(name, *self._commands[name])
 
     def live(self, seconds: float) -> None:
         """Let them: neither says anything more, nor ends by itself."""
-        outputs = [process.stdout for process in self._running.values()]
+        outputs = [process.stdout for process in self.running.values()]
         assert not select.select(outputs, [], [], seconds)[0], "one is gone"
-
-    def kill(self, name: str) -> None:
-        process = self._running.pop(name, None)
-        if process is not None:
-            process.kill()
-            process.wait()
-            process.stdout.close()
 
     def prepare(self) -> None:
         """Topics with their types, and groups."""
         with BlockingClient(self.broker) as client:
             for topic, kind in TOPICS.items():
-                header = CreateTopicRequestHeader(
-                    topic=topic,
-                    default_topic="TBW102",
-                    read_queue_nums=4,
-                    write_queue_nums=4,
-                    perm=6,
-                    topic_filter_type="SINGLE_TAG",
-                    attributes=f"+message.type={kind}",
-                )
-                answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
-                assert answer.code == ResponseCode.SUCCESS, answer.remark
+                create_topic(client, topic, 4, kind)
                 group = SubscriptionGroupConfig(
                     group_name=GROUPS[topic], consume_message_orderly=topic == ORDERED
                 )
@@ -107,9 +83,9 @@ def test_kill_9_of_broker_and_proxy(tmp_path: Path, kills: Kills, forge: Forge) 
     journal = Journal()
     draw = random.Random(kills.seed)
     try:
-        servers.start("broker")
+        servers.begin("broker")
         servers.prepare()
-        servers.start("proxy")
+        servers.begin("proxy")
         cast = Cast(servers.proxy, journal, kills.seed)
         cast.start()
         try:
@@ -117,7 +93,7 @@ def test_kill_9_of_broker_and_proxy(tmp_path: Path, kills: Kills, forge: Forge) 
                 servers.live(draw.uniform(0.2, 3))
                 name = draw.choice(("broker", "proxy"))
                 servers.kill(name)
-                servers.start(name)
+                servers.begin(name)
             servers.live(2)
             cast.stop_sending()
             until(lambda: not journal.missing(), lambda: _left(journal), LAST_SECONDS)
@@ -128,8 +104,7 @@ def test_kill_9_of_broker_and_proxy(tmp_path: Path, kills: Kills, forge: Forge) 
         error.add_note(f"seed {kills.seed}; they said:\n{servers.log.read_text()[-3000:]}")
         raise
     finally:
-        for name in ("proxy", "broker"):
-            servers.kill(name)
+        servers.close()
     print(
         f"kill -9 of broker and proxy, {kills.count} times, seed {kills.seed}: {summary(journal)}"
     )

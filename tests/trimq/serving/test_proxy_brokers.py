@@ -11,9 +11,8 @@ import pytest
 
 from compat_tests.servers.processes import free_port
 from tests.patience import until
-from tests.trimq.serving.forge import Forge, Forged
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.topics import CreateTopicRequestHeader
+from tests.trimq.serving.forge import Forge
+from tests.trimq.serving.several import Several, create_topic
 from trimq.remoting.clients.blocking import BlockingClient
 
 pytest.importorskip("grpc", reason="Google's gRPC is not installed (extra [test])")
@@ -26,21 +25,13 @@ TOPIC: Final = "Shared"
 BOTH: Final = {"broker-a", "broker-b"}
 
 
-class Cluster:
+class Cluster(Several):
     """A NameServer, two brokers and a proxy."""
 
     def __init__(self, folder: Path, forge: Forge) -> None:
+        super().__init__(folder / "servers.log", forge)
         self._folder = folder
-        self._forge = forge
         self.namesrv, self.proxy = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        self._running: dict[str, Forged] = {}
-
-    def start(self, name: str, *words: str) -> None:
-        with (self._folder / f"{name}.log").open("ab") as errors:
-            process = self._forge.start(words, errors)
-        self._running[name] = process
-        line = process.stdout.readline().decode()
-        assert line.startswith("TriMQ"), f"it did not start: {line!r}"
 
     def start_broker(self, name: str) -> None:
         where = f"127.0.0.1:{free_port()}"
@@ -49,27 +40,8 @@ class Cluster:
             *("server", "--namesrv", self.namesrv, "--listen", where),
             *("--store", str(self._folder / name), "--set", f"brokerName={name}"),
         )
-        header = CreateTopicRequestHeader(
-            topic=TOPIC,
-            default_topic="TBW102",
-            read_queue_nums=2,
-            write_queue_nums=2,
-            perm=6,
-            topic_filter_type="SINGLE_TAG",
-        )
         with BlockingClient(where) as client:
-            answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
-        assert answer.code == ResponseCode.SUCCESS, answer.remark
-
-    def kill(self, name: str) -> None:
-        process = self._running.pop(name)
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-    def close(self) -> None:
-        for name in list(self._running):
-            self.kill(name)
+            create_topic(client, TOPIC, 2)
 
 
 @pytest.fixture
